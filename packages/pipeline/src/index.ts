@@ -4,6 +4,7 @@ export * from './errors.js';
 export * from './executor/ports.js';
 export * from './lifecycle/clock.js';
 export * from './status.js';
+export * from './timer/commands.js';
 export * from './timer/ports.js';
 export * from './timer/task.js';
 export * from './timer/timer.js';
