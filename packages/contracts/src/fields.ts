@@ -7,13 +7,20 @@ import { z } from 'zod';
 
 const MAX_MOMENT = 253_402_300_799_999; // 9999-12-31T23:59:59.999Z
 
-/** Whole number in a range, as JSON number or, because queries are text, as a decimal string. */
+/** Whole number in a range. */
 export const whole = (min: number, max: number) => {
-  const expected = `a whole number from ${min} to ${max}`;
+  const error = `a whole number from ${min} to ${max}`;
+  return z.int({ error }).min(min, { error }).max(max, { error });
+};
+
+/** The same in a query, where everything is text. */
+export const wholeInQuery = (min: number, max: number) => {
+  const error = `a whole number from ${min} to ${max}`;
   return z
-    .union([z.int({ error: expected }), z.string().regex(/^-?\d{1,16}$/)], { error: expected })
+    .string({ error })
+    .regex(/^\d{1,16}$/, { error })
     .transform(Number)
-    .pipe(z.int({ error: expected }).min(min, { error: expected }).max(max, { error: expected }));
+    .pipe(whole(min, max));
 };
 
 /** Number in a range, fractions allowed. JSON only. */
@@ -39,7 +46,9 @@ const EXPECTED_ID = 'an id: a whole number from 1 to 9007199254740991, as number
 
 /** A numeric id as number or decimal string; a number afterwards. */
 export const Id = z
-  .union([z.int({ error: EXPECTED_ID }), z.string().regex(/^\d{1,16}$/)], { error: EXPECTED_ID })
+  .union([z.int({ error: EXPECTED_ID }), z.string().regex(/^\d{1,16}$/, { error: EXPECTED_ID })], {
+    error: EXPECTED_ID,
+  })
   .transform(Number)
   .pipe(z.int({ error: EXPECTED_ID }).min(1, { error: EXPECTED_ID }));
 
@@ -47,7 +56,9 @@ const EXPECTED_MOMENT = 'a moment: epoch milliseconds, or ISO 8601 with its zone
 
 /** Epoch ms or ISO 8601 with an offset; epoch ms afterwards. A local time without zone is refused. */
 export const Moment = z
-  .union([z.int(), z.string().regex(/^\d{1,15}$/), z.iso.datetime({ offset: true })], { error: EXPECTED_MOMENT })
+  .union([z.int({ error: EXPECTED_MOMENT }), z.string().regex(/^\d{1,15}$/), z.iso.datetime({ offset: true })], {
+    error: EXPECTED_MOMENT,
+  })
   .transform((value) => (typeof value === 'string' && value.includes('T') ? Date.parse(value) : Number(value)))
   .pipe(
     z
@@ -74,7 +85,7 @@ export const oneOf = <T extends number>(table: Record<string, T>) => {
   const entries = Object.entries(table);
   const expected = `one of ${entries.map(([name, value]) => `${value} (${name})`).join(', ')}`;
   return z
-    .union([z.int(), z.string().regex(/^\d{1,3}$/)], { error: expected })
+    .union([z.int({ error: expected }), z.string().regex(/^\d{1,3}$/, { error: expected })], { error: expected })
     .transform(Number)
     .pipe(z.literal(Object.values(table), { error: expected }));
 };

@@ -71,8 +71,8 @@ export const Body = z
   .union(
     [
       z.string().refine(isStorable, { error: 'text without NUL characters and without broken surrogate pairs' }),
-      z.record(z.string(), z.json()),
-      z.array(z.json()),
+      z.looseObject({}),
+      z.array(z.unknown()),
       z.null(),
     ],
     { error: EXPECTED_BODY },

@@ -9,13 +9,14 @@ export interface Problem {
   expected: string;
 }
 
+const NO_SUCH_FIELD = 'no field of this name';
+
 /** All mistakes zod found in `input`, in its order. */
 export function problemsOf(issues: readonly z.core.$ZodIssue[], input: unknown): Problem[] {
   return issues.flatMap((issue): Problem[] => {
     if (issue.code === 'unrecognized_keys') {
-      return issue.keys.map((key) => problemAt([...issue.path, key], input, 'no field of this name'));
+      return issue.keys.map((key) => problemAt([...issue.path, key], input, NO_SUCH_FIELD));
     }
-    // An object where only one key is wrong: the key is what the user looks for.
     return [problemAt(issue.path, input, issue.message)];
   });
 }
@@ -31,6 +32,7 @@ function problemAt(path: readonly PropertyKey[], input: unknown, expected: strin
 }
 
 export function messageOf({ field, value, expected }: Problem): string {
+  if (expected === NO_SUCH_FIELD) return `unknown field ${field}`;
   if (value === undefined) return `${field} is missing: expected ${expected}`;
   return `${field} can't be ${typeof value === 'string' && value.endsWith('…') ? value : JSON.stringify(value)}: expected ${expected}`;
 }

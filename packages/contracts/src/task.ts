@@ -1,6 +1,6 @@
 import { TaskOrigin, TaskStatus } from '@xtimer/pipeline/status';
 import { z } from 'zod';
-import { AppName, Id, Moment, oneOf, TaskId, whole } from './fields.js';
+import { AppName, Id, Moment, oneOf, TaskId, wholeInQuery } from './fields.js';
 
 /** Tasks: history and what can be done to single executions. */
 
@@ -57,7 +57,7 @@ export const TaskListQuery = z
     status: oneOf(TaskStatus).optional(),
     startTime: Moment.describe('Inclusive, on runTimer.').optional(),
     endTime: Moment.describe('Exclusive, on runTimer.').optional(),
-    pageSize: whole(1, 200).optional().default(20),
+    pageSize: wholeInQuery(1, 200).optional().default(20),
     cursor: z.string({ error: 'the nextCursor of the page before' }).optional(),
   })
   .refine((query) => query.startTime === undefined || query.endTime === undefined || query.startTime < query.endTime, {

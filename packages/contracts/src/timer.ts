@@ -1,6 +1,6 @@
 import { TimerStatus } from '@xtimer/pipeline/status';
 import { z } from 'zod';
-import { AppName, Id, Moment, oneOf, ratio, text, whole } from './fields.js';
+import { AppName, Id, Moment, oneOf, ratio, text, whole, wholeInQuery } from './fields.js';
 import { NotifyHTTPParam, NotifyHTTPParamView } from './http.js';
 
 /** Timers: what callers send and read. Defaults shown here are filled in by the server (`defaultPolicies`). */
@@ -183,14 +183,10 @@ export const TimerListQuery = z.strictObject({
   app: AppName.optional(),
   name: text(0, 128, 'part of a name').describe('Part of the name, case-insensitive.').optional(),
   status: oneOf({ inactive: TimerStatus.inactive, active: TimerStatus.active }).optional(),
-  page: whole(1, 1_000_000).optional().default(1),
-  pageSize: whole(1, 200).optional().default(20),
+  page: wholeInQuery(1, 1_000_000).optional().default(1),
+  pageSize: wholeInQuery(1, 200).optional().default(20),
 });
 export const TimerList = z.object({ list: z.array(TimerView), total: z.int(), page: z.int(), pageSize: z.int() });
-
-const policyShape = Object.keys(policies) as readonly (keyof typeof policies)[];
-/** Names of the fields that are policies: kept and merged one by one. */
-export const policyNames = policyShape;
 
 export const PreviewCron = z.strictObject(
   {
