@@ -27,7 +27,7 @@ export function add(...all) {
 
 export const summaryLine = ({ passed, failed, skipped }) => `${passed} passed, ${failed} failed, ${skipped} skipped`;
 
-/** How a suite's title or file names the engine it ran on. */
+/** How a suite's title names the engine it ran on. */
 const ENGINES = [
   { name: 'SQLite', pattern: /sqlite/i },
   { name: 'MariaDB', pattern: /mariadb|mysql/i },
@@ -42,9 +42,11 @@ const ENGINES = [
  * the suites were given (`MariaDB 10.11.14`): which of MariaDB and MySQL it was shows only there.
  */
 export function enginesLine(report, versions) {
-  const titles = (report?.testResults ?? []).flatMap((file) =>
-    file.assertionResults.filter((test) => test.status === 'passed').map((test) => `${file.name} ${test.fullName}`),
-  );
+  const titles = (report?.testResults ?? [])
+    .filter((file) => !file.name.includes('/scripts/'))
+    .flatMap((file) => file.assertionResults)
+    .filter((test) => test.status === 'passed')
+    .map((test) => test.fullName);
   const covered = [];
   const not = [];
   for (const { name, pattern } of ENGINES) {
