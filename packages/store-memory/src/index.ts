@@ -1,1 +1,16 @@
-export {};
+import type { BucketStore } from '@xtimer/pipeline';
+import { MemoryBuckets } from './memory-buckets.js';
+import { MemoryLocks } from './memory-locks.js';
+
+/**
+ * Time buckets and locks inside this process (embedded mode). Lost when it ends, and rebuilt from the
+ * database at start: the mark is `null` until then. `now` (epoch ms) judges leases and expiry.
+ */
+export function openMemory({ now }: { now: () => number }): BucketStore {
+  return {
+    buckets: new MemoryBuckets(now),
+    locks: new MemoryLocks(now),
+    timeSource: { time: async () => now() },
+    close: async () => {},
+  };
+}

@@ -1,1 +1,2 @@
-export {};
+export * from './buckets-contract.js';
+export * from './redis.js';

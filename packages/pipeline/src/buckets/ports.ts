@@ -48,3 +48,12 @@ export interface SliceLocks {
 export interface TimeSource {
   time(): Promise<number>;
 }
+
+/** One opened store of all three: Redis, or this process itself. */
+export interface BucketStore {
+  buckets: TimeBuckets;
+  locks: SliceLocks;
+  timeSource: TimeSource;
+  /** Ends the connection; nothing is called after it. Repeatable. */
+  close(): Promise<void>;
+}
