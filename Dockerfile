@@ -5,14 +5,14 @@ WORKDIR /app
 COPY . .
 RUN npm ci --loglevel=error
 RUN npx turbo run build --output-logs=errors-only
-# From here on only what runs: the server's own dependencies, and each package's dist.
+# From here on only what runs: the server's own dependencies, and each package's dist, Lua and SQL.
 RUN npm ci --loglevel=error --omit=dev --workspace=@xtimer/server
 RUN rm -rf .turbo turbo.json tsconfig.base.json apps/receiver apps/bench packages/testkit \
   && find apps packages -mindepth 2 -maxdepth 2 \
-    ! -name dist ! -name package.json ! -name node_modules -exec rm -rf {} +
+    ! -name dist ! -name lua ! -name queries ! -name package.json ! -name node_modules -exec rm -rf {} +
 
 FROM node:22-slim
-ENV NODE_ENV=production
+ENV NODE_ENV=production XTIMER_HOST=0.0.0.0
 WORKDIR /app
 COPY --from=build /app ./
 # The embedded mode's database. Mount a volume here to keep it.

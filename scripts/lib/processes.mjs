@@ -61,8 +61,8 @@ export async function end(child, { signal = 'SIGTERM', graceMs = 10_000, group =
 
 export const endAll = () => Promise.all([...alive].map((child) => end(child)));
 
-/** Calls `clean` once on Ctrl-C, SIGTERM or a closed terminal, then exits the way a shell expects. */
-export function onInterrupt(clean) {
+/** Calls `clean` once on Ctrl-C, SIGTERM or a closed terminal, then exits: with `exitCode`, or as a shell expects. */
+export function onInterrupt(clean, { exitCode } = {}) {
   let first = true;
   for (const [signal, number] of Object.entries({ SIGHUP: 1, SIGINT: 2, SIGTERM: 15 })) {
     // npm and the terminal may both deliver the same Ctrl-C: the handler stays, and only the first one acts.
@@ -70,7 +70,7 @@ export function onInterrupt(clean) {
       if (!first) return;
       first = false;
       await clean(signal);
-      process.exit(128 + number);
+      process.exit(exitCode ?? 128 + number);
     });
   }
 }

@@ -1,0 +1,82 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { callLine, disagreements, historyTable, plannedDisagreements } from './demo-checks.mjs';
+import { realWorld } from './demo-timers.mjs';
+import { inRoot } from './repo.mjs';
+
+const row = (values) => ({ taskId: '1_1000', attempt: 1, status: 2, httpStatus: 200, ...values });
+const call = (taskId) => ({ headers: { 'x-xtimer-task-id': taskId } });
+
+describe('history against the receiver', () => {
+  it('agrees when each finished task was called as often as it says', () => {
+    const rows = [row(), row({ taskId: '1_2000', attempt: 2, status: 3, httpStatus: 500 })];
+    expect(disagreements(rows, [call('1_1000'), call('1_2000'), call('1_2000')])).toEqual([]);
+  });
+
+  it.each([
+    [
+      'a callback that never arrived',
+      [row(), row({ taskId: '1_2000' })],
+      ['1_1000'],
+      /1_2000: history says 1 .* saw 0/,
+    ],
+    ['a callback that came twice', [row()], ['1_1000', '1_1000'], /1_1000: history says 1 .* saw 2/],
+    ['a callback without a result', [row()], ['1_1000', '1_2000'], /1_2000: the receiver saw a call, history has no/],
+    ['a success that was a 500', [row({ httpStatus: 500 })], ['1_1000'], /HTTP 500, but succeeded/],
+    ['a failure that was a 200', [row({ status: 3 })], ['1_1000'], /HTTP 200, but failed/],
+    ['no callback at all', [], [], /no callback at all/],
+  ])('names %s', (_, rows, taskIds, problem) => {
+    expect(disagreements(rows, taskIds.map(call))).toEqual([expect.stringMatching(problem)]);
+  });
+});
+
+describe('the real schedules', () => {
+  const schedule = { name: 'x', cron: '* * * * *', dialect: 'unix', timezone: 'UTC', start: '1970-01-01T00:00:00Z' };
+  const timers = [{ timerId: '1', registeredAt: 0, definition: { name: 'x' } }];
+  const minutes = [60_000, 120_000];
+  const check = ({ next = ['1970-01-01T00:01:00Z', '1970-01-01T00:02:00Z'], planned = minutes }) => {
+    const api = {
+      post: async () => ({ next: minutes }),
+      tasks: async () => planned.map((runTimer) => ({ runTimer })),
+    };
+    return plannedDisagreements(api, timers, [{ ...schedule, next }]);
+  };
+
+  it('agree with the vectors and with what is planned', async () => {
+    expect(await check({})).toEqual([]);
+    expect(await check({ next: ['1970-01-01T00:01:00Z'] })).toEqual([expect.stringContaining('test vector')]);
+    expect(await check({ planned: [60_000] })).toEqual([expect.stringContaining('1 planned in 10 minutes')]);
+  });
+
+  it('are taken from the test vectors', () => {
+    const cases = ['unix', 'quartz'].flatMap((dialect) =>
+      JSON.parse(readFileSync(inRoot(`packages/testkit/cases/cron/${dialect}.json`), 'utf8')),
+    );
+    for (const { name: _, cron, timezone, ...rest } of realWorld) {
+      expect(cases).toContainEqual(expect.objectContaining({ expr: cron, tz: timezone, ...rest }));
+    }
+  });
+});
+
+it('tells a call in one line', () => {
+  const line = callLine({
+    receivedAt: Date.UTC(2026, 10, 30, 22, 4, 5, 3),
+    method: 'POST',
+    path: '/orders',
+    headers: { 'x-xtimer-task-id': '7_1' },
+    body: 'x'.repeat(100),
+    lateness: 2.6,
+  });
+  expect(line).toMatch(/^22:04:05\.003 {4}\+3 ms {2}POST {3}\/orders {10}7_1 {2}x{60}…$/);
+});
+
+it('shows history oldest first, a missing output by its error', () => {
+  const rows = [
+    row({ taskId: '2_2', name: 'b', runTimer: 2, timerId: 2, lateness: 1, costTime: 5, output: 'ok' }),
+    row({ taskId: '1_1', name: 'a', runTimer: 1, timerId: 1, status: 3, httpStatus: null, error: 'CALLBACK_REFUSED' }),
+  ];
+  expect(historyTable(rows).split('\n').slice(2)).toEqual([
+    expect.stringMatching(/^1_1 .* failed +CALLBACK_REFUSED$/),
+    expect.stringMatching(/^2_2 .* 200 +succeeded +ok$/),
+  ]);
+});
