@@ -1,0 +1,2 @@
+export type { ReceivedCall, ReceiverStats } from './call-log.js';
+export { type Receiver, type ReceiverOptions, startReceiver } from './receiver.js';
