@@ -80,8 +80,11 @@ export interface TaskStore {
    * in `timer_task_attempt`, waiting retries in the retry index. Resolves to the refs written.
    */
   finish(results: readonly TaskResult[]): Promise<TaskRef[]>;
-  /** Gives claimed tasks back as not run, the attempt uncounted (clean stop before the call was made). */
-  unclaim(tasks: readonly ClaimedTask[]): Promise<void>;
+  /**
+   * Ends a claim whose calls were not made: its running tasks among `refs` become not run again, the attempt
+   * uncounted. A claim statement still on its way to a slow database can't take effect any more afterwards.
+   */
+  unclaim(claimId: number, refs: readonly TaskRef[]): Promise<void>;
   /**
    * What the claim refused and nobody will call: `notRun` rows among `refs` whose timer is paused, deleted
    * or edited become canceled with that reason. Resolves to the number changed.
@@ -112,6 +115,11 @@ export interface TaskStore {
   /** Newest `runTimer` first. Uses an index for every filter; never counts. */
   history(query: HistoryQuery): Promise<Task[]>;
 
+  /** Per bucket, up to where every task is proven to have left `notRun`, epoch ms; absent: never recorded. */
+  completeUntil(buckets: readonly number[]): Promise<Map<number, number>>;
+  /** Moves it on, never back. */
+  setCompleteUntil(progress: ReadonlyMap<number, number>): Promise<void>;
+
   /** Says that the node lives until `now + leaseMs`, registers it when new, and reads who else does. One round trip. */
   heartbeat(node: NodeInfo, now: number, leaseMs: number): Promise<NodeRecord[]>;
   /** Removes the node from the registry: a clean stop. */
@@ -129,6 +137,8 @@ export interface ClaimRight {
   claimId: number;
   nodeId: string;
   now: number;
+  /** Rows due later than this are refused: what handed them out was out of date. */
+  dueBy: number;
 }
 
 export type CancelOutcome = 'canceled' | 'running' | 'ended' | 'notFound';

@@ -1,0 +1,177 @@
+import type { IndexKeeper } from '../buckets/index-keeper.js';
+import type { Events } from '../events.js';
+import type { Clock } from '../lifecycle/clock.js';
+import type { Membership } from '../lifecycle/membership.js';
+import { Reason, TimerStatus } from '../status.js';
+import type { PlanAdvance, TaskStore, TimerStore } from '../timer/ports.js';
+import type { DueTask, PlannedTask } from '../timer/task.js';
+import type { Timer } from '../timer/timer.js';
+import { horizonOf } from './horizon.js';
+import { firesBetween, firstFireAfter, plannedTask, runsLeft } from './plan.js';
+
+export interface MigratorPorts {
+  timers: Pick<TimerStore, 'dueForPlanning' | 'advance' | 'find'>;
+  tasks: Pick<TaskStore, 'plan' | 'cancelPlanned'>;
+  index: Pick<IndexKeeper, 'add'>;
+  membership: Pick<Membership, 'buckets'>;
+  clock: Clock;
+  events: Events;
+  /** Tasks due within the next moments go to this node's executor as well. */
+  submit: (tasks: readonly DueTask[]) => void;
+}
+
+export interface MigratorOptions {
+  bucketsNum: number;
+  /** Timers read at once. */
+  pageSize: number;
+  /** Rows in one insert: 1,000 is 87 times one by one, more gains little (PERFORMANCE B). */
+  batchSize: number;
+  /** Rows expanded in memory at once; the window of time is chosen to come near it. */
+  windowRows: number;
+  /** What is due sooner than this when it is planned is handed to the executor directly, ms. */
+  directMs: number;
+}
+
+export const defaultMigratorOptions = { pageSize: 500, batchSize: 1_000, windowRows: 5_000, directMs: 2_000 };
+
+/**
+ * Migrator: expands the timers of this node's buckets into tasks, up to the bucket's horizon.
+ *
+ * Promises   every slot below the horizon has its row and its place in the sorted sets before the timer's
+ *            `nextFireAt` moves past it; what is due later costs nothing.
+ * Leans on   inserts that leave existing rows alone, and the compare-and-set on (`version`, `nextFireAt`): a
+ *            timer edited meanwhile is left to its editor, and rows of its old version are never claimed.
+ * If we die  the timer still is due for planning, and the next pass repeats the step without harm.
+ */
+export class Migrator {
+  constructor(
+    private readonly ports: MigratorPorts,
+    private readonly options: MigratorOptions,
+  ) {}
+
+  async pass(signal: AbortSignal): Promise<void> {
+    for (const bucket of this.ports.membership.buckets()) {
+      if (signal.aborted) return;
+      await this.expandBucket(bucket, signal);
+    }
+  }
+
+  /** Expands one timer on the spot, up to `until` or its bucket's horizon: it was created, enabled or edited now. */
+  async planNow(timer: Timer, until = Number.POSITIVE_INFINITY): Promise<void> {
+    if (timer.nextFireAt === null) return;
+    const horizon = horizonOf(timer.bucket, this.options.bucketsNum, this.ports.clock.now());
+    await this.expand([timer], Math.min(horizon, until));
+  }
+
+  private async expandBucket(bucket: number, signal: AbortSignal): Promise<void> {
+    const { clock, events, timers } = this.ports;
+    const startedAt = clock.now();
+    const horizon = horizonOf(bucket, this.options.bucketsNum, startedAt);
+    let after: { nextFireAt: number; timerId: number } | null = null;
+    const total = { timers: 0, tasks: 0 };
+    for (;;) {
+      const page: Timer[] = await timers.dueForPlanning(bucket, horizon, after, this.options.pageSize);
+      if (page.length === 0) break;
+      total.timers += page.length;
+      total.tasks += await this.expand(page, horizon);
+      const last = page.at(-1)!;
+      after = { nextFireAt: last.nextFireAt!, timerId: last.timerId };
+      // Between pages all is consistent: each timer's mark has moved, or will be read again.
+      if (page.length < this.options.pageSize || signal.aborted) break;
+    }
+    if (total.timers > 0) {
+      events.emit('migrator.planned', { bucket, ...total, tookMs: clock.now() - startedAt });
+    }
+  }
+
+  /** Writes rows, then sorted sets, then the marks. Resolves to the number of tasks. */
+  private async expand(page: readonly Timer[], horizon: number): Promise<number> {
+    const due = page.filter((timer) => timer.nextFireAt !== null && timer.nextFireAt < horizon);
+    const planned = new Map<Timer, number>(due.map((timer) => [timer, 0]));
+    let tasks = 0;
+    for (const rows of this.inTimeOrder(due, planned, horizon)) {
+      for (let i = 0; i < rows.length; i += this.options.batchSize) {
+        await this.write(rows.slice(i, i + this.options.batchSize));
+      }
+      tasks += rows.length;
+    }
+    await this.advance(
+      due.filter((timer) => planned.has(timer)),
+      planned,
+      horizon,
+    );
+    return tasks;
+  }
+
+  /**
+   * The tasks of all timers in time order, a window at a time: rows then arrive in the order of the table's key,
+   * and one ZADD holds a whole batch (PERFORMANCE, Migrator: 1.9 times faster than timer by timer).
+   */
+  private *inTimeOrder(due: readonly Timer[], planned: Map<Timer, number>, horizon: number): Generator<PlannedTask[]> {
+    let from = due.reduce((least, timer) => Math.min(least, timer.nextFireAt!), horizon);
+    let width = 60_000;
+    while (from < horizon) {
+      const to = Math.min(horizon, from + width);
+      const rows: PlannedTask[] = [];
+      for (const timer of due) {
+        const already = planned.get(timer);
+        if (already === undefined || timer.nextFireAt! >= to) continue;
+        try {
+          const fires = firesBetween(timer, Math.max(from, timer.nextFireAt!), to, runsLeft(timer) - already);
+          for (const fire of fires) rows.push(plannedTask(timer, fire));
+          planned.set(timer, already + fires.length);
+        } catch (error) {
+          // One bad row is set aside with its reason, the others go on.
+          planned.delete(timer);
+          this.ports.events.emit('migrator.timerSetAside', { timerId: timer.timerId, error: error as Error });
+        }
+      }
+      rows.sort((a, b) => a.runTimer - b.runTimer || a.timerId - b.timerId);
+      if (rows.length > 0) yield rows;
+      from = to;
+      if (rows.length * 2 < this.options.windowRows) width *= 2;
+      else if (rows.length > this.options.windowRows) width = Math.max(1_000, Math.floor(width / 2));
+    }
+  }
+
+  private async write(rows: PlannedTask[]): Promise<void> {
+    const { clock, index, submit, tasks } = this.ports;
+    await tasks.plan(rows);
+    await index.add(rows);
+    const soon = clock.now() + this.options.directMs;
+    if (rows[0]!.dueAt < soon) submit(rows.filter((row) => row.dueAt < soon));
+  }
+
+  private async advance(due: readonly Timer[], planned: Map<Timer, number>, horizon: number): Promise<void> {
+    const { clock, tasks, timers } = this.ports;
+    const moves: PlanAdvance[] = due.map((timer) => {
+      const runs = planned.get(timer)!;
+      return {
+        timerId: timer.timerId,
+        version: timer.version,
+        from: timer.nextFireAt,
+        to: firstFireAfter({ ...timer, plannedRuns: timer.plannedRuns + runs }, horizon - 1),
+        planned: runs,
+      };
+    });
+    const moved = await timers.advance(moves);
+    for (const [i, timer] of due.entries()) {
+      if (moved[i]) continue;
+      const current = await timers.find(timer.timerId, null, { withDeleted: true });
+      if (current?.version === timer.version) continue;
+      // Edited, paused or deleted while we wrote: our rows are obsolete, and nobody else knows of them.
+      await tasks.cancelPlanned(timer.timerId, {
+        beforeVersion: timer.version + 1,
+        withRetries: false,
+        reason: obsoleteReason(current),
+        now: Math.floor(clock.now()),
+      });
+    }
+  }
+}
+
+/** Why a planned task of this timer is nobody's any more. */
+function obsoleteReason(timer: Timer | null): Reason {
+  if (!timer || timer.status === TimerStatus.deleted) return Reason.deleted;
+  return timer.status === TimerStatus.inactive ? Reason.paused : Reason.edited;
+}

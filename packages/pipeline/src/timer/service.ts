@@ -1,0 +1,287 @@
+import type { IndexKeeper } from '../buckets/index-keeper.js';
+import { CommandError } from '../errors.js';
+import type { Clock } from '../lifecycle/clock.js';
+import type { Migrator } from '../migrator/migrator.js';
+import { firstFireAfter, spreadOffset } from '../migrator/plan.js';
+import { Reason, TaskOrigin, TimerStatus } from '../status.js';
+import type { NewTimer, TimerChanges, TimerCommands } from './commands.js';
+import type { CancelOutcome, TaskStore, TimerStore } from './ports.js';
+import type { DueTask, Task, TaskRef } from './task.js';
+import type { Timer } from './timer.js';
+
+export interface TimerServicePorts {
+  timers: TimerStore;
+  tasks: TaskStore;
+  index: Pick<IndexKeeper, 'add'>;
+  buckets: { remove(tasks: readonly DueTask[]): Promise<void> };
+  migrator: Pick<Migrator, 'planNow'>;
+  clock: Clock;
+  submit: (tasks: readonly DueTask[]) => void;
+}
+
+export const defaultTimerServiceOptions = {
+  /** At most one enabling or pausing of a timer in this time, ms (DESIGN section 7). */
+  toggleEveryMs: 3_000,
+  /** A new timer is expanded this far before the answer, ms; the migrator's next pass does the rest. */
+  planAtOnceMs: 5 * 60_000,
+};
+
+/**
+ * What users do to timers, with effect at once on every node.
+ *
+ * Promises   after the answer to a pause, an edit or a deletion nothing obsolete is sent any more; enabling and
+ *            editing never make a past instant due.
+ * Leans on   the timer row: its status and version are checked by every claim. Cancelling planned tasks
+ *            afterwards is tidying, and the migrator plans what a crash left undone.
+ */
+export class TimerService implements TimerCommands {
+  constructor(
+    private readonly ports: TimerServicePorts,
+    private readonly options = defaultTimerServiceOptions,
+  ) {}
+
+  async create(input: NewTimer, by: string): Promise<Timer> {
+    const { clock, migrator, timers } = this.ports;
+    const now = clock.now();
+    const { enable, ...definition } = input;
+    // With a spread the id decides the first fire, and is not known yet.
+    const active = enable && input.policies.spreadMs === 0;
+    const timer = await timers.create({
+      ...definition,
+      status: active ? TimerStatus.active : TimerStatus.inactive,
+      statusReason: null,
+      nextFireAt: active ? firstFireAfter({ ...input, timerId: 0, plannedRuns: 0 }, now) : null,
+      plannedRuns: 0,
+      toggledAt: null,
+      createdAt: Math.floor(now),
+      updatedAt: Math.floor(now),
+      createdBy: by,
+      updatedBy: by,
+    });
+    if (active) await migrator.planNow(timer, now + this.options.planAtOnceMs);
+    else if (enable) return (await this.activate(timer, { updatedBy: by })) ?? timer;
+    return timer;
+  }
+
+  async enable(app: string | null, timerId: number, by: string): Promise<Timer> {
+    return this.changing(app, timerId, async (timer) => {
+      if (timer.status === TimerStatus.active) return timer;
+      const now = this.toggleAllowed(timer, 'enabled');
+      return this.activate(timer, { toggledAt: now, updatedBy: by });
+    });
+  }
+
+  async pause(app: string | null, timerId: number, by: string): Promise<Timer> {
+    return this.changing(app, timerId, async (timer) => {
+      if (timer.status === TimerStatus.inactive) return timer;
+      const now = this.toggleAllowed(timer, 'paused');
+      const paused = await this.ports.timers.save(
+        timer,
+        {
+          status: TimerStatus.inactive,
+          statusReason: null,
+          nextFireAt: null,
+          toggledAt: now,
+          updatedAt: now,
+          updatedBy: by,
+        },
+        { obsoletesPlanned: true },
+      );
+      if (paused) await this.takeBack(paused, null, Reason.paused);
+      return paused;
+    });
+  }
+
+  async update(app: string | null, timerId: number, changes: TimerChanges, by: string): Promise<Timer> {
+    const { enable, policies, ...fields } = withoutUndefined(changes);
+    let timer = await this.changing(app, timerId, async (timer) => {
+      const edited = { ...timer, ...fields, policies: { ...timer.policies, ...withoutUndefined(policies ?? {}) } };
+      if (scheduleOf(edited) === scheduleOf(timer)) {
+        return this.ports.timers.save(
+          timer,
+          { ...fields, policies: edited.policies, ...this.stamp(by) },
+          { obsoletesPlanned: false },
+        );
+      }
+      return this.reschedule(timer, edited, by);
+    });
+    if (enable === true) timer = await this.enable(app, timerId, by);
+    if (enable === false) timer = await this.pause(app, timerId, by);
+    return timer;
+  }
+
+  async delete(app: string | null, timerId: number, by: string): Promise<void> {
+    await this.changing(app, timerId, async (timer) => {
+      const deleted = await this.ports.timers.save(
+        timer,
+        { status: TimerStatus.deleted, nextFireAt: null, ...this.stamp(by) },
+        { obsoletesPlanned: true },
+      );
+      if (deleted) await this.takeBack(deleted, null, Reason.deleted);
+      return deleted;
+    });
+  }
+
+  async runNow(app: string | null, timerId: number, body: string | null, _by: string): Promise<TaskRef> {
+    const { clock, tasks } = this.ports;
+    const timer = await this.find(app, timerId);
+    // A slot of the cron never lies on this millisecond, so the two can't be taken for one another.
+    let runTimer = Math.floor(clock.now());
+    const slotMs = spreadOffset(timerId, timer.policies.spreadMs) % 1000;
+    while (runTimer % 1000 === slotMs || (await tasks.find({ timerId, runTimer }))) runTimer++;
+    const task = {
+      timerId,
+      runTimer,
+      app: timer.app,
+      bucket: timer.bucket,
+      version: timer.version,
+      origin: TaskOrigin.manual,
+      dueAt: runTimer,
+      payload: body,
+    };
+    await tasks.plan([task]);
+    await this.ports.index.add([task]);
+    this.ports.submit([task]);
+    return { timerId, runTimer };
+  }
+
+  async cancel(app: string | null, refs: readonly TaskRef[], _by: string): Promise<CancelOutcome[]> {
+    const outcomes: CancelOutcome[] = [];
+    for (const ref of refs) {
+      if (!(await this.findTask(app, ref))) {
+        outcomes.push('notFound');
+        continue;
+      }
+      const { outcome, task } = await this.ports.tasks.cancel(ref, Math.floor(this.ports.clock.now()));
+      if (task) this.ports.buckets.remove([task]).catch(() => {});
+      outcomes.push(outcome);
+    }
+    return outcomes;
+  }
+
+  async findTask(app: string | null, ref: TaskRef): Promise<Task | null> {
+    const task = await this.ports.tasks.find(ref);
+    return task && (app === null || task.app === app) ? task : null;
+  }
+
+  /** Makes the timer active and plans from now on: a slot that passed before is not due. */
+  private async activate(timer: Timer, changes: { toggledAt?: number; updatedBy: string }): Promise<Timer | null> {
+    const { clock, migrator, timers } = this.ports;
+    const now = clock.now();
+    const active = await timers.save(
+      timer,
+      {
+        ...changes,
+        status: TimerStatus.active,
+        statusReason: null,
+        nextFireAt: firstFireAfter(timer, now),
+        updatedAt: Math.floor(now),
+      },
+      { obsoletesPlanned: true },
+    );
+    if (active) await migrator.planNow(active, now + this.options.planAtOnceMs);
+    return active;
+  }
+
+  /** The edited schedule from now on; slots that stay keep their tasks, the others are canceled. */
+  private async reschedule(timer: Timer, edited: Timer, by: string): Promise<Timer | null> {
+    const { clock, migrator, timers } = this.ports;
+    const { cron, cronDialect, timezone, startAt, endAt, maxRuns, name, description, notifyHttpParam, policies } =
+      edited;
+    const nextFireAt = timer.status === TimerStatus.active ? firstFireAfter(edited, clock.now()) : null;
+    const saved = await timers.save(
+      timer,
+      {
+        cron,
+        cronDialect,
+        timezone,
+        startAt,
+        endAt,
+        maxRuns,
+        name,
+        description,
+        notifyHttpParam,
+        policies,
+        nextFireAt,
+        ...this.stamp(by),
+      },
+      { obsoletesPlanned: true },
+    );
+    if (saved) {
+      await migrator.planNow(saved);
+      await this.takeBack(saved, saved.version, Reason.edited);
+    }
+    return saved;
+  }
+
+  /**
+   * Cancels what was planned and is no longer wanted. Tasks already claimed (a moment before they are due) can't
+   * be taken back: the answer waits until they are sent, so that nothing is sent after it.
+   */
+  private async takeBack(timer: Timer, beforeVersion: number | null, reason: Reason): Promise<void> {
+    const { buckets, clock, tasks } = this.ports;
+    const canceled = await tasks.cancelPlanned(timer.timerId, {
+      beforeVersion,
+      withRetries: reason !== Reason.edited,
+      reason,
+      now: Math.floor(clock.now()),
+    });
+    buckets.remove(canceled).catch(() => {});
+    const claimedUntil = await tasks.claimedAhead(timer.timerId, Math.floor(clock.now()));
+    if (claimedUntil !== null) await clock.sleepUntil(claimedUntil);
+  }
+
+  private toggleAllowed(timer: Timer, what: string): number {
+    const now = Math.floor(this.ports.clock.now());
+    const wait = timer.toggledAt === null ? 0 : timer.toggledAt + this.options.toggleEveryMs - now;
+    if (wait > 0) {
+      throw new CommandError(
+        'TOO_MANY_CHANGES',
+        `timer ${timer.timerId} was enabled or paused less than ${this.options.toggleEveryMs / 1000} s ago: it can be ${what} in ${wait} ms`,
+        {
+          field: 'timerId',
+          value: timer.timerId,
+          expected: `at most one change in ${this.options.toggleEveryMs / 1000} s`,
+        },
+      );
+    }
+    return now;
+  }
+
+  /** Reads, changes by compare-and-set, and starts over when somebody was faster. */
+  private async changing(
+    app: string | null,
+    timerId: number,
+    change: (timer: Timer) => Promise<Timer | null>,
+  ): Promise<Timer> {
+    for (let attempt = 0; attempt < 10; attempt++) {
+      const changed = await change(await this.find(app, timerId));
+      if (changed) return changed;
+    }
+    throw new CommandError('CONFLICT', `timer ${timerId} is being changed by others all the time: try again`, {
+      field: 'timerId',
+      value: timerId,
+    });
+  }
+
+  private async find(app: string | null, timerId: number): Promise<Timer> {
+    const timer = await this.ports.timers.find(timerId, app);
+    if (timer) return timer;
+    const where = app === null ? '' : ` in app "${app}"`;
+    throw new CommandError('NOT_FOUND', `there is no timer ${timerId}${where}`, { field: 'timerId', value: timerId });
+  }
+
+  private stamp(by: string): { updatedAt: number; updatedBy: string } {
+    return { updatedAt: Math.floor(this.ports.clock.now()), updatedBy: by };
+  }
+}
+
+/** What decides the fires, as one comparable text. */
+function scheduleOf(timer: Timer): string {
+  const { cron, cronDialect, timezone, startAt, endAt, maxRuns, policies } = timer;
+  return JSON.stringify([cron, cronDialect, timezone, startAt, endAt, maxRuns, policies.dst, policies.spreadMs]);
+}
+
+function withoutUndefined<T extends object>(changes: T): T {
+  return Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined)) as T;
+}
