@@ -130,7 +130,7 @@ export class RedisConnection {
       let timer = setTimeout(() => {
         // If it was this process that stood still, the answer has arrived meanwhile: let it be read first.
         timer = setTimeout(() => {
-          reject(this.unavailable(`did not answer within ${this.timeoutMs} ms`, this.lastError));
+          reject(this.unavailable(`did not answer within ${this.timeoutMs} ms`, null));
           this.drop(waiting);
         }, 1);
       }, this.timeoutMs);
