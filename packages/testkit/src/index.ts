@@ -1,2 +1,3 @@
 export * from './buckets-contract.js';
+export * from './mariadb.js';
 export * from './redis.js';

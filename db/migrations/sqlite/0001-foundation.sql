@@ -1,0 +1,126 @@
+-- 0001-foundation: timers, their tasks, nodes and settings.
+-- Moments are epoch ms.
+
+CREATE TABLE app (
+  app TEXT NOT NULL,
+  signing_secret TEXT NOT NULL,
+  previous_secret TEXT NULL,
+  created_at INTEGER NOT NULL,
+  PRIMARY KEY (app)
+) WITHOUT ROWID;
+
+CREATE TABLE xtimer (
+  timer_id INTEGER PRIMARY KEY AUTOINCREMENT,
+  app TEXT NOT NULL,
+  name TEXT NOT NULL,
+  name_lower TEXT NOT NULL,
+  description TEXT NOT NULL,
+  status INTEGER NOT NULL,
+  status_reason TEXT NULL,
+  cron TEXT NOT NULL,
+  cron_dialect TEXT NOT NULL,
+  timezone TEXT NOT NULL,
+  notify_http_param TEXT NOT NULL,
+  policies TEXT NOT NULL,
+  bucket INTEGER NOT NULL,
+  version INTEGER NOT NULL,
+  revision INTEGER NOT NULL,
+  next_fire_at INTEGER NULL,
+  planned_runs INTEGER NOT NULL,
+  start_at INTEGER NULL,
+  end_at INTEGER NULL,
+  max_runs INTEGER NULL,
+  toggled_at INTEGER NULL,
+  created_at INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL,
+  created_by TEXT NOT NULL,
+  updated_by TEXT NOT NULL
+);
+CREATE INDEX xtimer_due ON xtimer (status, bucket, next_fire_at, timer_id);
+CREATE INDEX xtimer_app ON xtimer (app, timer_id);
+
+-- Clustered by time: planning appends, a slice is one range. The primary key is part of both indexes.
+-- No index on status: each claim and each result would move its entry.
+CREATE TABLE timer_task (
+  run_timer INTEGER NOT NULL,
+  timer_id INTEGER NOT NULL,
+  app TEXT NOT NULL,
+  bucket INTEGER NOT NULL,
+  status INTEGER NOT NULL,
+  origin INTEGER NOT NULL,
+  version INTEGER NOT NULL,
+  due_at INTEGER NOT NULL,
+  attempt INTEGER NOT NULL,
+  claim_id INTEGER NULL,
+  started_at INTEGER NULL,
+  finished_at INTEGER NULL,
+  cost_time INTEGER NULL,
+  lateness INTEGER NULL,
+  http_status INTEGER NULL,
+  reason TEXT NULL,
+  skipped_count INTEGER NULL,
+  skipped_until INTEGER NULL,
+  replay_count INTEGER NULL,
+  payload TEXT NULL,
+  output TEXT NULL,
+  error TEXT NULL,
+  PRIMARY KEY (run_timer, timer_id)
+) WITHOUT ROWID;
+CREATE INDEX timer_task_timer ON timer_task (timer_id, run_timer);
+CREATE INDEX timer_task_app ON timer_task (app, run_timer, timer_id);
+
+CREATE TABLE timer_task_attempt (
+  run_timer INTEGER NOT NULL,
+  timer_id INTEGER NOT NULL,
+  attempt INTEGER NOT NULL,
+  started_at INTEGER NOT NULL,
+  cost_time INTEGER NOT NULL,
+  http_status INTEGER NULL,
+  error TEXT NULL,
+  output TEXT NULL,
+  PRIMARY KEY (run_timer, timer_id, attempt)
+) WITHOUT ROWID;
+
+-- One row for each task that waits (status 0) for an instant other than its run_timer.
+CREATE TABLE task_retry (
+  due_at INTEGER NOT NULL,
+  run_timer INTEGER NOT NULL,
+  timer_id INTEGER NOT NULL,
+  bucket INTEGER NOT NULL,
+  PRIMARY KEY (due_at, run_timer, timer_id)
+) WITHOUT ROWID;
+
+-- What each node may be calling: written before the claim is made, removed some time after its last result.
+CREATE TABLE task_claim (
+  claim_id INTEGER NOT NULL,
+  node_id TEXT NOT NULL,
+  created_at INTEGER NOT NULL,
+  members TEXT NOT NULL,
+  PRIMARY KEY (claim_id)
+) WITHOUT ROWID;
+CREATE INDEX task_claim_node ON task_claim (node_id);
+
+-- Up to where every task of the bucket is proven to have left status 0.
+CREATE TABLE bucket_progress (
+  bucket INTEGER NOT NULL,
+  complete_until INTEGER NOT NULL,
+  PRIMARY KEY (bucket)
+) WITHOUT ROWID;
+
+CREATE TABLE node (
+  node_id TEXT NOT NULL,
+  host TEXT NOT NULL,
+  version TEXT NOT NULL,
+  roles TEXT NOT NULL,
+  buckets_num INTEGER NOT NULL,
+  started_at INTEGER NOT NULL,
+  heartbeat_at INTEGER NOT NULL,
+  lease_until INTEGER NOT NULL,
+  PRIMARY KEY (node_id)
+) WITHOUT ROWID;
+
+CREATE TABLE setting (
+  name TEXT NOT NULL,
+  value TEXT NOT NULL,
+  PRIMARY KEY (name)
+) WITHOUT ROWID;
