@@ -88,8 +88,8 @@ async function registerOne(api, definition, fast) {
 function watchCalls(receiverUrl) {
   const all = [];
   const fetchNew = async () => {
-    const answer = await (await fetch(`${receiverUrl}/_calls?since=${all.at(-1)?.seq ?? 0}`)).json();
-    for (const call of answer.calls) {
+    const response = await fetch(`${receiverUrl}/_calls?since=${all.at(-1)?.seq ?? 0}`);
+    for (const call of await response.json()) {
       all.push(call);
       say(callLine(call));
     }

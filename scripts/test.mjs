@@ -59,7 +59,8 @@ async function check(name, tool) {
 async function suites(filters) {
   const file = path.join(folder, 'report.json');
   const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${file}`];
-  const env = { ...services.env, DO_NOT_TRACK: '1' };
+  // What an interrupted suite leaves in its temp folder goes with ours.
+  const env = { ...services.env, DO_NOT_TRACK: '1', TMPDIR: folder };
   const { code } = await run(bin('vitest'), ['run', ...reporters, ...filters], {
     cwd: ROOT,
     env,

@@ -4,6 +4,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
+import { constants } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const alive = new Set();
@@ -61,18 +62,37 @@ export async function end(child, { signal = 'SIGTERM', graceMs = 10_000, group =
 
 export const endAll = () => Promise.all([...alive].map((child) => end(child)));
 
-/** Calls `clean` once on Ctrl-C, SIGTERM or a closed terminal, then exits: with `exitCode`, or as a shell expects. */
+/**
+ * Calls `handler` on Ctrl-C, SIGTERM, a closed terminal, or when npm died above us: npm passes a signal to the shell it
+ * started, which ends without passing it on. npm and the terminal may both deliver one Ctrl-C, so what follows within
+ * half a second is dropped.
+ */
+export function onStop(handler) {
+  let calledAt = Number.NEGATIVE_INFINITY;
+  const stop = (signal) => {
+    if (performance.now() - calledAt < 500) return;
+    calledAt = performance.now();
+    handler(signal);
+  };
+  for (const signal of ['SIGHUP', 'SIGINT', 'SIGTERM']) process.on(signal, stop);
+  if (!('npm_lifecycle_event' in process.env)) return;
+  const parent = process.ppid;
+  const watch = setInterval(() => {
+    if (process.ppid === parent) return;
+    clearInterval(watch);
+    stop('SIGTERM');
+  }, 500).unref();
+}
+
+/** Calls `clean` once on a stop, then exits: with `exitCode`, or as a shell expects. */
 export function onInterrupt(clean, { exitCode } = {}) {
   let first = true;
-  for (const [signal, number] of Object.entries({ SIGHUP: 1, SIGINT: 2, SIGTERM: 15 })) {
-    // npm and the terminal may both deliver the same Ctrl-C: the handler stays, and only the first one acts.
-    process.on(signal, async () => {
-      if (!first) return;
-      first = false;
-      await clean(signal);
-      process.exit(exitCode ?? 128 + number);
-    });
-  }
+  onStop(async (signal) => {
+    if (!first) return;
+    first = false;
+    await clean();
+    process.exit(exitCode ?? 128 + constants.signals[signal]);
+  });
 }
 
 /** A port nobody listens on right now. `preferred` is taken when it is free. */
