@@ -1,0 +1,13 @@
+import { Module } from '@nestjs/common';
+import { AppsController } from './apps/apps.controller.js';
+import { TasksController } from './tasks/tasks.controller.js';
+import { TargetCheck } from './timers/target-check.js';
+import { TimersController } from './timers/timers.controller.js';
+import { ToolsController } from './tools/tools.controller.js';
+
+/** What nodes with the role `api` answer. */
+@Module({
+  controllers: [TimersController, TasksController, ToolsController, AppsController],
+  providers: [TargetCheck],
+})
+export class ApiModule {}

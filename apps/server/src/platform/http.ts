@@ -1,0 +1,81 @@
+import { randomUUID } from 'node:crypto';
+import type { DynamicModule } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
+import { DocumentBuilder, SwaggerModule } from '@nestjs/swagger';
+import type { FastifyInstance } from 'fastify';
+import type { Logger } from 'pino';
+import { requireToken } from '../api/access/access.js';
+import type { AdminToken } from '../api/access/admin-token.js';
+import { EnvelopeInterceptor } from '../api/envelope.interceptor.js';
+import { ErrorFilter } from '../api/error.filter.js';
+import { SchemaPipe } from '../api/schema.pipe.js';
+import { ConsoleFiles } from './console-files.js';
+import { NestLog } from './log.js';
+import { version } from './version.js';
+
+const BODY_LIMIT = 1024 * 1024;
+
+export interface Route {
+  method: string;
+  /** As registered: `/apps/:app/rotateSecret`. */
+  url: string;
+}
+
+/** The HTTP side of a node, ready to listen: everything a request passes on its way to a controller. */
+export async function createHttpApp(
+  module: DynamicModule,
+  admin: AdminToken,
+  log: Logger,
+): Promise<{ app: NestFastifyApplication; routes: readonly Route[] }> {
+  const adapter = new FastifyAdapter({
+    bodyLimit: BODY_LIMIT,
+    genReqId: () => randomUUID(),
+    requestIdHeader: false,
+    logger: false,
+  });
+  const server = adapter.getInstance() as unknown as FastifyInstance;
+  const routes: Route[] = [];
+  server.addHook('onRoute', ({ method, url }) => {
+    for (const one of [method].flat()) routes.push({ method: one, url });
+  });
+  addStandardHeaders(server);
+  requireToken(server, admin);
+
+  const app = await NestFactory.create<NestFastifyApplication>(module, adapter, {
+    logger: new NestLog(log),
+    abortOnError: false,
+  });
+  const files = await ConsoleFiles.register(server);
+  app.useGlobalPipes(new SchemaPipe());
+  app.useGlobalInterceptors(new EnvelopeInterceptor());
+  app.useGlobalFilters(new ErrorFilter(log, routes, files));
+  addDocs(app);
+  return { app, routes };
+}
+
+function addStandardHeaders(server: FastifyInstance): void {
+  server.addHook('onRequest', async (request, reply) => {
+    reply.headers({
+      'x-request-id': request.id,
+      'x-content-type-options': 'nosniff',
+      'referrer-policy': 'no-referrer',
+      'x-frame-options': 'DENY',
+      'cache-control': 'no-store',
+    });
+  });
+}
+
+/** OpenAPI from the schemas that check the requests; its page loads nothing from elsewhere. */
+function addDocs(app: NestFastifyApplication): void {
+  const config = new DocumentBuilder()
+    .setTitle('xtimer')
+    .setDescription('Answers are `{code, message, datetime, data}`; `code` is 0 when all went well.')
+    .setVersion(version)
+    .addBearerAuth()
+    .build();
+  SwaggerModule.setup('docs', app, () => SwaggerModule.createDocument(app, config), {
+    jsonDocumentUrl: 'docs-json',
+    customSiteTitle: 'xtimer API',
+  });
+}
