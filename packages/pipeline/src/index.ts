@@ -18,6 +18,7 @@ export * from './migrator/plan.js';
 export * from './pipeline.js';
 export * from './recovery/recovery.js';
 export * from './recurrence/cron-error.js';
+export * from './recurrence/describe.js';
 export * from './recurrence/expression.js';
 export * from './recurrence/recurrence.js';
 export * from './recurrence/zone.js';

@@ -83,15 +83,15 @@ export function parseField(field: FieldText, dialect: CronDialect): ParsedField 
 
   let position = field.position;
   for (const written of field.text.split(',')) {
-    const item = written.toUpperCase();
-    readItem(item, position);
+    readItem(written, position);
     position += written.length + 1;
   }
   return { plain, tokens, unrestricted, question: false, digits, warnings };
 
-  function readItem(item: string, at: number): void {
+  function readItem(written: string, at: number): void {
+    const item = written.toUpperCase();
     const refuse = (expected = limits.expected, hint?: string): never => {
-      throw new CronError({ field: field.name, position: at, value: item, expected, hint });
+      throw new CronError({ field: field.name, position: at, value: written, expected, hint });
     };
     if (item === '') refuse('no empty list item');
     if (/\d{5}/.test(item)) refuse('numbers of at most four digits');
@@ -196,16 +196,25 @@ export function parseField(field: FieldText, dialect: CronDialect): ParsedField 
 }
 
 /** The values of plain items, ascending, each once; wrapping ranges wrap. */
-export function valuesOf(name: FieldText['name'], items: readonly PlainItem[]): number[] {
+export function valuesOf(name: FieldText['name'], items: readonly PlainItem[]): readonly number[] {
+  if (items.some((item) => item.kind === 'all')) return ALL_VALUES[name];
   const { min, size } = LIMITS[name];
   const values = new Set<number>();
   for (const item of items) {
-    if (item.kind === 'all') {
-      for (let value = min; value < min + size; value++) values.add(value);
-    } else {
-      const to = item.from > item.to ? item.to + size : item.to;
-      for (let value = item.from; value <= to; value += item.step) values.add(((value - min) % size) + min);
-    }
+    if (item.kind === 'all') continue;
+    const to = item.from > item.to ? item.to + size : item.to;
+    for (let value = item.from; value <= to; value += item.step) values.add(((value - min) % size) + min);
   }
   return [...values].sort((a, b) => a - b);
 }
+
+const allOf = (name: FieldText['name']) => Array.from({ length: LIMITS[name].size }, (_, i) => LIMITS[name].min + i);
+const ALL_VALUES: Record<FieldText['name'], readonly number[]> = {
+  seconds: allOf('seconds'),
+  minutes: allOf('minutes'),
+  hours: allOf('hours'),
+  dayOfMonth: allOf('dayOfMonth'),
+  month: allOf('month'),
+  dayOfWeek: allOf('dayOfWeek'),
+  year: allOf('year'),
+};

@@ -1,23 +1,26 @@
-/** A map that forgets what was used longest ago once it holds more than `capacity`. */
+/**
+ * A bounded map that keeps what is used: two generations, the older one dropped whole when the younger is full.
+ * Holds at most `capacity` entries, and what was used among the last `capacity / 2` different keys for sure.
+ */
 export class Lru<K, V> {
-  private readonly entries = new Map<K, V>();
+  private young = new Map<K, V>();
+  private old = new Map<K, V>();
 
   constructor(private readonly capacity: number) {}
 
   get(key: K): V | undefined {
-    const value = this.entries.get(key);
-    if (value !== undefined) {
-      // A Map iterates in insertion order, so what was used last belongs at its end.
-      this.entries.delete(key);
-      this.entries.set(key, value);
-    }
-    return value;
+    const value = this.young.get(key);
+    if (value !== undefined) return value;
+    const aged = this.old.get(key);
+    return aged === undefined ? undefined : this.set(key, aged);
   }
 
   set(key: K, value: V): V {
-    this.entries.delete(key);
-    this.entries.set(key, value);
-    if (this.entries.size > this.capacity) this.entries.delete(this.entries.keys().next().value as K);
+    if (this.young.size >= this.capacity / 2) {
+      this.old = this.young;
+      this.young = new Map();
+    }
+    this.young.set(key, value);
     return value;
   }
 }

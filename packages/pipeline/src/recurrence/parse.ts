@@ -74,7 +74,7 @@ function plainSets(cron: string, fields: readonly string[]) {
   const numbers = (values: readonly unknown[]) => values.filter((value) => typeof value === 'number');
   try {
     // Only parsed, never asked for a date: its iterator's answers around clock changes depend on when it is asked.
-    const parsed = CronExpressionParser.parse(fields.join(' '), { tz: 'UTC' }).fields;
+    const parsed = CronExpressionParser.parse(fields.join(' ')).fields;
     return {
       seconds: numbers(parsed.second.values),
       minutes: numbers(parsed.minute.values),

@@ -113,7 +113,7 @@ export class Walk {
   }
 }
 
-/** `table[i - first]`: the smallest of `values` that is at least `i`, or -1; one entry past `last` included. */
+/** `table[i - first]`: the smallest of `values` (ascending) that is at least `i`, or -1; one entry past `last` included. */
 function nextTable<T extends Int8Array | Int16Array>(
   make: new (length: number) => T,
   values: readonly number[],
@@ -121,11 +121,9 @@ function nextTable<T extends Int8Array | Int16Array>(
   last: number,
 ): T {
   const table = new make(last - first + 2).fill(-1) as T;
-  const wanted = new Set(values);
-  let next = -1;
-  for (let i = last; i >= first; i--) {
-    if (wanted.has(i)) next = i;
-    table[i - first] = next;
+  let i = first;
+  for (const value of values) {
+    while (i <= value) table[i++ - first] = value;
   }
   return table;
 }

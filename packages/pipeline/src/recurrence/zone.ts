@@ -33,7 +33,7 @@ const UTC: Zone = { at: () => UTC_STRETCH };
 const UTC_STRETCH: Stretch = { start: -Infinity, end: Infinity, offset: 0, before: 0 };
 
 /** IANA has about 600 names; each holds an Intl formatter and the years asked for. */
-const zones = new Lru<string, Zone>(700);
+const zones = new Lru<string, Zone>(1_300);
 
 /** The zone, or `null` when the name is none. */
 export function zoneOf(name: string): Zone | null {
