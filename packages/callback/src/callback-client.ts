@@ -7,7 +7,8 @@ import { buildRequest, type CompiledCallback, compileCallback } from './request.
 
 export interface CallbackClientOptions {
   guard: AddressGuard;
-  clock: Clock;
+  /** Gives the agreed time, which the signature carries. */
+  clock: Pick<Clock, 'now'>;
   /** Connections to one origin at most; further calls wait, and their deadline runs. Default 128. */
   connectionsPerHost?: number;
   /** What is read and kept of a response body, bytes. Default 4096. */

@@ -2,6 +2,8 @@ import type { Socket } from 'node:net';
 import { Client } from 'undici';
 import type { Connector } from './connector.js';
 
+const DISTRUST_MS = 60_000;
+
 /**
  * Connections to one origin. undici's own Pool doesn't tell which connection a request is on, and leaves a socket
  * that is still connecting alone when its request is given up. Both are needed here: to close what a deadline has
@@ -12,6 +14,8 @@ export class ConnectionPool {
   private open = 0;
   private readonly waiting = new Set<Waiter>();
   private closed = false;
+  /** Until then no connection is used twice. */
+  private singleUseUntil = 0;
   usedAt = performance.now();
 
   constructor(
@@ -32,6 +36,11 @@ export class ConnectionPool {
     else this.waiting.add(waiter);
   }
 
+  /** The target closed a connection under a request: for a while nothing is kept open, so that it can't happen again. */
+  distrust(): void {
+    this.singleUseUntil = performance.now() + DISTRUST_MS;
+  }
+
   giveUp(waiter: Waiter): void {
     this.waiting.delete(waiter);
   }
@@ -39,7 +48,7 @@ export class ConnectionPool {
   /** `reusable` false: its state is unknown, so it is closed. */
   release(connection: Connection, reusable: boolean): void {
     this.usedAt = performance.now();
-    if (reusable && !this.closed) {
+    if (reusable && !this.closed && this.usedAt >= this.singleUseUntil) {
       this.idle.push(connection);
     } else {
       this.open--;
@@ -61,7 +70,7 @@ export class ConnectionPool {
 
   /** The one used last comes first: it is the least likely to have been closed by the other side. */
   private take(fresh: boolean): Connection | null {
-    const warm = fresh ? undefined : this.idle.pop();
+    const warm = fresh || this.usedAt < this.singleUseUntil ? undefined : this.idle.pop();
     if (warm) return warm;
     if (this.open < this.limit) {
       this.open++;

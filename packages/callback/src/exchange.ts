@@ -110,6 +110,7 @@ export class Exchange implements Waiter, Dispatcher.DispatchHandler {
       // Same attempt, same idempotency key, and this time a socket that nobody had a chance to close.
       this.retried = true;
       this.fresh = true;
+      this.pool.distrust();
       this.letGo(false);
       this.pool.acquire(this);
       return;

@@ -1,4 +1,5 @@
 import type { CallbackErrorCode } from '@xtimer/pipeline';
+import { errors } from 'undici';
 
 export type CallbackError = { code: CallbackErrorCode; message: string };
 
@@ -73,7 +74,9 @@ export function explainError(error: unknown, origin: string, phase: string): Cal
     case 'UND_ERR_NOT_SUPPORTED':
       return is('CALLBACK_INVALID', `the request can't be sent: ${(error as Error).message}`);
   }
-  if (code.startsWith('HPE_')) return is('CALLBACK_FAILED', `${origin} answered something that is not HTTP (${code})`);
+  if (error instanceof errors.HTTPParserError) {
+    return is('CALLBACK_FAILED', `${origin} answered something that is not HTTP`);
+  }
   return is('CALLBACK_FAILED', `the call to ${origin} failed (${code || 'unknown error'}, ${phase})`);
 }
 
