@@ -126,11 +126,12 @@ const dockerIsUsable = async () => {
 async function container(image, innerPort, args = []) {
   const port = await freePort();
   say(`starting ${image} with docker…`);
+  const name = `xtimer-test-${port}`;
   const publish = `127.0.0.1:${port}:${innerPort}`;
-  const { code, output } = await run('docker', ['run', '-d', '--rm', '-p', publish, ...args, image], { quiet: true });
+  const command = ['run', '-d', '--rm', '--name', name, '-p', publish, ...args, image];
+  const { code, output } = await run('docker', command, { quiet: true });
   if (code !== 0) throw new Error(output);
-  const id = output.trim().split('\n').at(-1);
-  return { port, down: () => run('docker', ['rm', '-f', id], { quiet: true }) };
+  return { port, down: () => run('docker', ['rm', '-f', name], { quiet: true }) };
 }
 
 async function dockerMysql() {
