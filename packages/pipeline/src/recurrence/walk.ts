@@ -10,22 +10,24 @@ const DAY = 86_400;
  * Promises   every answer is found in at most 130 × 12 month steps, also when there is none.
  */
 export class Walk {
-  private readonly nextSecond: Int8Array;
-  private readonly nextMinute: Int8Array;
-  private readonly nextHour: Int8Array;
-  private readonly nextMonth: Int8Array;
-  private readonly nextYear: Int16Array;
+  private readonly nextSecond: readonly number[];
+  private readonly nextMinute: readonly number[];
+  private readonly nextHour: readonly number[];
+  private readonly nextMonth: readonly number[];
+  /** Empty: every year. */
+  private readonly nextYear: readonly number[];
   private readonly firstTime: number;
   /** The last answer of `nextDay`, which holds for every day from `askedDay` to it: windows ask the same days again. */
   private askedDay = 0;
   private answeredDay = -1;
 
   constructor(private readonly expression: CalendarExpression) {
-    this.nextSecond = nextTable(Int8Array, expression.seconds, 0, 60);
-    this.nextMinute = nextTable(Int8Array, expression.minutes, 0, 60);
-    this.nextHour = nextTable(Int8Array, expression.hours, 0, 24);
-    this.nextMonth = nextTable(Int8Array, expression.months, 0, 13);
-    this.nextYear = nextTable(Int16Array, expression.years, FIRST_YEAR, LAST_YEAR + 1);
+    this.nextSecond = nextTable(expression.seconds, 0, 60);
+    this.nextMinute = nextTable(expression.minutes, 0, 60);
+    this.nextHour = nextTable(expression.hours, 0, 24);
+    this.nextMonth = nextTable(expression.months, 0, 13);
+    const everyYear = expression.years.length === LAST_YEAR - FIRST_YEAR + 1;
+    this.nextYear = everyYear ? [] : nextTable(expression.years, FIRST_YEAR, LAST_YEAR + 1);
     this.firstTime = this.nextTime(0);
   }
 
@@ -95,7 +97,7 @@ export class Walk {
   private searchDay(from: number): number {
     let { year, month, day } = dateOf(from);
     while (year <= LAST_YEAR) {
-      const wantedYear = this.nextYear[year - FIRST_YEAR]!;
+      const wantedYear = this.nextYear[year - FIRST_YEAR] ?? year;
       if (wantedYear < 0) return -1;
       if (wantedYear > year) [year, month, day] = [wantedYear, 1, 1];
       const wantedMonth = this.nextMonth[month]!;
@@ -114,13 +116,9 @@ export class Walk {
 }
 
 /** `table[i - first]`: the smallest of `values` (ascending) that is at least `i`, or -1; one entry past `last` included. */
-function nextTable<T extends Int8Array | Int16Array>(
-  make: new (length: number) => T,
-  values: readonly number[],
-  first: number,
-  last: number,
-): T {
-  const table = new make(last - first + 2).fill(-1) as T;
+function nextTable(values: readonly number[], first: number, last: number): readonly number[] {
+  // Plain arrays: typed ones of this size live outside the heap, and thousands of them slow the collector down.
+  const table: number[] = new Array(last - first + 2).fill(-1);
   let i = first;
   for (const value of values) {
     while (i <= value) table[i++ - first] = value;
