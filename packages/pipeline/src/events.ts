@@ -8,7 +8,7 @@ export interface PipelineEvents {
   'slice.claimed': Slice & { epoch: number };
   'slice.lost': Slice;
   'slice.closed': Slice;
-  'index.rebuilt': { reason: 'emptied' | 'reconnected'; tasks: number; tookMs: number };
+  'index.filled': { buckets: number[]; tasks: number; tookMs: number };
   /** `true`: due tasks are read from the database until the index answers again. */
   'index.down': { down: boolean };
   'task.claimed': { asked: number; claimed: number };

@@ -20,16 +20,14 @@ export interface IndexKeeperPorts {
  * Keeps the index worth reading: notices when the sorted sets were emptied, replaced or out of reach, and
  * fills the buckets of this node from the database again.
  *
- * Promises   after a loss each node refills its own buckets once, the nearest tasks first.
- * Leans on   the mark, a random name in the store that vanishes with its content.
- * If we die  the bucket's next owner finds what is missing in the database: when it takes the bucket over,
- *            in the sweep, and at the end of each minute.
+ * Promises   a bucket that lost something is filled again by whoever looks after it, the nearest tasks first.
+ * Leans on   one mark a bucket, which vanishes with the bucket's content and is set only after a whole filling.
+ * If we die  the mark is not set, and the bucket's next owner fills it.
  */
 export class IndexKeeper {
-  private known: string | null = null;
   private down = false;
-  /** An addition failed, or the store was away: something may be missing. */
-  private incomplete = false;
+  /** Buckets an addition failed for. */
+  private readonly incomplete = new Set<number>();
 
   constructor(
     private readonly ports: IndexKeeperPorts,
@@ -40,53 +38,54 @@ export class IndexKeeper {
     return this.down;
   }
 
-  /** Adds tasks; when the store is away they are found in the database, and the index is filled again later. */
+  /** Adds tasks; when the store is away they are found in the database, and their buckets are filled again later. */
   async add(tasks: readonly DueTask[]): Promise<void> {
     if (tasks.length === 0) return;
     try {
       await this.ports.buckets.add(tasks);
     } catch (error) {
       if (!(error instanceof StoreUnavailableError)) throw error;
-      this.incomplete = true;
+      for (const task of tasks) this.incomplete.add(task.bucket);
     }
   }
 
   /** Says that the store did not answer. */
   failed(): void {
-    this.incomplete = true;
     if (!this.down) this.ports.events.emit('index.down', { down: true });
     this.down = true;
   }
 
-  /** Looks at the mark and refills when it must. Resolves to `false` while the store is out of reach. */
+  /** Looks at the marks and fills what is missing. Resolves to `false` while the store is out of reach. */
   async check(): Promise<boolean> {
-    const { buckets, events } = this.ports;
-    let mark: string;
+    const { buckets, events, membership } = this.ports;
     try {
-      mark = (await buckets.mark()) ?? (await buckets.setMark(randomUUID(), null));
+      if (this.incomplete.size > 0) {
+        // Whoever looks after these buckets, us or another node, sees that they need filling.
+        await buckets.beginFill([...this.incomplete], randomUUID());
+        this.incomplete.clear();
+      }
+      const unfilled = await buckets.unfilled(membership.buckets());
+      if (this.down) events.emit('index.down', { down: false });
+      this.down = false;
+      if (unfilled.length > 0) await this.fill(unfilled);
+      return true;
     } catch (error) {
       if (!(error instanceof StoreUnavailableError)) throw error;
       this.failed();
       return false;
     }
-    if (this.down) events.emit('index.down', { down: false });
-    this.down = false;
-    if (mark !== this.known) await this.refill('emptied');
-    else if (this.incomplete) await this.refill('reconnected');
-    this.known = mark;
-    return true;
   }
 
-  private async refill(reason: 'emptied' | 'reconnected'): Promise<void> {
-    const { buckets, clock, events, membership, tasks } = this.ports;
+  private async fill(unfilled: number[]): Promise<void> {
+    const { buckets, clock, events, tasks } = this.ports;
     const startedAt = clock.now();
-    this.incomplete = false;
-    const own = membership.buckets();
+    const token = randomUUID();
+    await buckets.beginFill(unfilled, token);
     let count = 0;
     let after: DueTask | null = null;
-    while (own.length > 0) {
+    for (;;) {
       const page: DueTask[] = await tasks.notRun({
-        buckets: own,
+        buckets: unfilled,
         from: startedAt - 2 * MINUTE_MS,
         to: startedAt + this.options.horizonMs,
         after,
@@ -97,6 +96,7 @@ export class IndexKeeper {
       if (page.length < this.options.pageSize) break;
       after = page.at(-1)!;
     }
-    events.emit('index.rebuilt', { reason, tasks: count, tookMs: clock.now() - startedAt });
+    await buckets.endFill(unfilled, token);
+    events.emit('index.filled', { buckets: unfilled, tasks: count, tookMs: clock.now() - startedAt });
   }
 }

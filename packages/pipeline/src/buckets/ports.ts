@@ -14,10 +14,12 @@ export interface TimeBuckets {
   due(slices: readonly Slice[], before: number): Promise<DueTask[]>;
   /** Takes tasks out of the slice of their `dueAt`. Absent ones are no error. */
   remove(tasks: readonly DueTask[]): Promise<void>;
-  /** Names what the index holds: `null` after it was emptied or replaced. */
-  mark(): Promise<string | null>;
-  /** Replaces the mark if it still is `expected`; resolves to the mark that stands afterwards. */
-  setMark(mark: string, expected: string | null): Promise<string>;
+  /** Those of the buckets whose content is not known to be complete: emptied, replaced, never filled, or being filled. */
+  unfilled(buckets: readonly number[]): Promise<number[]>;
+  /** Says that the buckets are incomplete, and are being filled under this token. */
+  beginFill(buckets: readonly number[], token: string): Promise<void>;
+  /** Says that the buckets are complete, if nothing was lost and nobody else began meanwhile. One answer per bucket. */
+  endFill(buckets: readonly number[], token: string): Promise<boolean[]>;
 }
 
 /** The right to walk one slice, fenced by an epoch that grows with each owner. */

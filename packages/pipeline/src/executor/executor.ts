@@ -134,7 +134,10 @@ export class Executor {
   }
 
   private enqueue(tasks: DueTask[]): void {
-    if (this.stopping) return this.forget(tasks);
+    if (this.stopping) {
+      this.forget(tasks);
+      return;
+    }
     for (const task of tasks) {
       const host = hostOf(this.ports.definitions.peek(task.timerId));
       this.lanes.enqueue(host, { task, host });

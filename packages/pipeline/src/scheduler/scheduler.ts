@@ -51,6 +51,8 @@ export class Scheduler {
   private readonly claims = new Map<string, SliceClaim>();
   /** Slices known to be done, so that we don't ask again. */
   private done = new Set<string>();
+  /** Our buckets at the last pass. */
+  private own = new Set<number>();
   /** Buckets whose past we have read from the database and followed without a gap since. */
   private readonly followed = new Map<number, number>();
 
@@ -66,6 +68,7 @@ export class Scheduler {
 
   async pass(): Promise<void> {
     await this.renew();
+    await this.giveToNewcomers();
     await this.take();
     await this.replayNewBuckets();
     await this.closeComplete();
@@ -85,6 +88,15 @@ export class Scheduler {
     claims.forEach((claim, i) => {
       if (!kept[i]) this.drop(claim);
     });
+  }
+
+  /** When buckets move to another node, their slices go over at once, not with the next minute. */
+  private async giveToNewcomers(): Promise<void> {
+    const own = new Set(this.ports.membership.buckets());
+    const moved = this.held().filter((claim) => this.own.has(claim.bucket) && !own.has(claim.bucket));
+    this.own = own;
+    for (const claim of moved) this.claims.delete(sliceKey(claim));
+    if (moved.length > 0) await this.ports.locks.release(moved, this.options.nodeId);
   }
 
   private async take(): Promise<void> {

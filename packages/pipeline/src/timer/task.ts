@@ -11,8 +11,9 @@ export const taskIdOf = (ref: TaskRef): string => `${ref.timerId}_${ref.runTimer
 
 /** `null` when the text is no task id. */
 export function parseTaskId(taskId: string): TaskRef | null {
-  const match = /^(\d{1,15})_(\d{1,15})$/.exec(taskId);
-  return match ? { timerId: Number(match[1]), runTimer: Number(match[2]) } : null;
+  const match = /^(\d{1,16})_(\d{1,16})$/.exec(taskId);
+  const ref = match && { timerId: Number(match[1]), runTimer: Number(match[2]) };
+  return ref && Number.isSafeInteger(ref.timerId) && Number.isSafeInteger(ref.runTimer) ? ref : null;
 }
 
 /** A task as the migrator writes it. */

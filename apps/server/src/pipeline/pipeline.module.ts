@@ -1,0 +1,104 @@
+import { hostname } from 'node:os';
+import { Global, Inject, Module, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
+import { ScheduleModule } from '@nestjs/schedule';
+import { type AddressGuard, CallbackClient } from '@xtimer/callback';
+import {
+  type BucketStore,
+  type Callbacks,
+  type Clock,
+  Pipeline,
+  SharedClock,
+  type TaskStore,
+  type TimerStore,
+} from '@xtimer/pipeline';
+import type { Logger } from 'pino';
+import type { Config } from '../platform/config/config.js';
+import { version } from '../platform/version.js';
+import {
+  BUCKET_STORE,
+  CALLBACK_GUARD,
+  CALLBACKS,
+  CLOCK,
+  CONFIG,
+  EVENTS,
+  LOG,
+  TASK_STORE,
+  TIMER_COMMANDS,
+  TIMER_STORE,
+} from '../tokens.js';
+import { Cadence } from './cadence.js';
+import { logEvents } from './event-log.js';
+
+/** Wires the stages to the stores of this process, and starts and stops them with it. */
+@Global()
+@Module({
+  imports: [ScheduleModule.forRoot()],
+  providers: [
+    {
+      provide: SharedClock,
+      inject: [BUCKET_STORE],
+      useFactory: async (store: BucketStore) => {
+        const clock = new SharedClock(store.timeSource);
+        await clock.synchronize();
+        return clock;
+      },
+    },
+    { provide: CLOCK, useExisting: SharedClock },
+    {
+      provide: CALLBACKS,
+      inject: [CALLBACK_GUARD, CLOCK],
+      useFactory: (guard: AddressGuard, clock: Clock) => new CallbackClient({ guard, clock }),
+    },
+    {
+      provide: Pipeline,
+      inject: [CONFIG, TIMER_STORE, TASK_STORE, BUCKET_STORE, CALLBACKS, CLOCK],
+      useFactory: (
+        config: Config,
+        timers: TimerStore,
+        tasks: TaskStore,
+        store: BucketStore,
+        callbacks: Callbacks,
+        clock: Clock,
+      ) =>
+        new Pipeline(
+          { timers, tasks, buckets: store.buckets, locks: store.locks, callbacks, clock, random: Math.random },
+          {
+            node: {
+              nodeId: config.nodeId,
+              host: hostname(),
+              version,
+              roles: config.roles,
+              bucketsNum: config.bucketsNum,
+              startedAt: Math.floor(clock.now()),
+            },
+            concurrency: config.callbackConcurrency,
+          },
+        ),
+    },
+    { provide: TIMER_COMMANDS, inject: [Pipeline], useFactory: (pipeline: Pipeline) => pipeline.commands },
+    { provide: EVENTS, inject: [Pipeline], useFactory: (pipeline: Pipeline) => pipeline.events },
+    Cadence,
+  ],
+  exports: [CLOCK, CALLBACKS, TIMER_COMMANDS, EVENTS, Pipeline],
+})
+export class PipelineModule implements OnApplicationBootstrap, OnApplicationShutdown {
+  constructor(
+    private readonly pipeline: Pipeline,
+    private readonly cadence: Cadence,
+    @Inject(CALLBACKS) private readonly callbacks: CallbackClient,
+    @Inject(CONFIG) private readonly config: Config,
+    @Inject(LOG) private readonly log: Logger,
+  ) {}
+
+  async onApplicationBootstrap(): Promise<void> {
+    logEvents(this.pipeline.events, this.log);
+    await this.pipeline.start();
+    this.cadence.start();
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    await this.pipeline.stop(this.config.shutdownGraceMs);
+    this.cadence.stop();
+    await this.callbacks.close();
+  }
+}
