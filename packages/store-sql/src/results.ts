@@ -1,4 +1,4 @@
-import { type TaskRef, type TaskResult, TaskStatus, taskIdOf } from '@xtimer/pipeline';
+import { type TaskResult, TaskStatus, taskIdOf } from '@xtimer/pipeline';
 import type { Dialect } from './dialect.js';
 import { storable } from './task-rows.js';
 import { affected, rows, type Work } from './work.js';
@@ -7,19 +7,22 @@ import { affected, rows, type Work } from './work.js';
 const ERROR_LENGTH = 16_000;
 
 /**
- * Writes results whose claims still hold their rows; resolves to those. Failed attempts are kept beside
- * the task, waiting retries enter the retry index: so anything but plain successes needs a transaction.
+ * Writes results whose claims still hold their rows. Resolves to those, and to those that had been written
+ * before, when the answer got lost. Failed attempts are kept beside the task, waiting retries enter the retry
+ * index: so anything but plain successes needs a transaction.
  */
 export function* writeResults(dialect: Dialect, results: readonly TaskResult[]): Work<TaskResult[]> {
-  const plain = results.every((result) => result.status === TaskStatus.succeeded && result.error === null);
-  if (plain) {
+  if (results.every(isPlainSuccess)) {
     const count = yield* dialect.updateRows('finish-tasks', results.map(resultRow));
     if (count === results.length) return [...results];
-    // Some were not ours, or were written before and the answer got lost: the row tells.
-    return yield* carrying(dialect, results, `t.status = ${TaskStatus.succeeded}`);
+    return (yield* claimedBy(dialect, results)).flatMap(({ result, status }) =>
+      status === result.status ? result : [],
+    );
   }
-  const held = yield* carrying(dialect, results, `t.status = ${TaskStatus.running}`, dialect.forUpdate);
-  if (held.length === 0) return [];
+  const claimed = yield* claimedBy(dialect, results, dialect.forUpdate);
+  const held = claimed.flatMap(({ result, status }) => (status === TaskStatus.running ? result : []));
+  const writtenBefore = claimed.flatMap(({ result, status }) => (status === result.status ? result : []));
+  if (held.length === 0) return writtenBefore;
   yield* dialect.updateRows('finish-tasks', held.map(resultRow));
   yield* dialect.insertRows(
     `${dialect.insertIgnore} INTO timer_task_attempt
@@ -34,34 +37,38 @@ export function* writeResults(dialect: Dialect, results: readonly TaskResult[]):
         Math.round(result.costTime),
         result.httpStatus,
         clipped(result.error),
-        result.output,
+        storable(result.output),
       ]),
   );
   const waiting = held.filter((result) => result.status === TaskStatus.notRun);
   if (waiting.length > 0) yield* affected(dialect.query('index-retries'), dialect.keys(waiting));
-  return held;
+  return [...held, ...writtenBefore];
 }
+
+export const isPlainSuccess = (result: TaskResult): boolean =>
+  result.status === TaskStatus.succeeded && result.error === null;
 
 /** A call was made and did not succeed. */
 const isFailedAttempt = (result: TaskResult): boolean =>
   result.error !== null || result.status === TaskStatus.notRun || result.status === TaskStatus.failed;
 
-/** Those of the results whose row carries their claim. */
-function* carrying(dialect: Dialect, results: readonly TaskResult[], condition: string, lock = ''): Work<TaskResult[]> {
-  const found = yield* rows<{ run_timer: number; timer_id: number; claim_id: number }>(
-    `SELECT t.run_timer, t.timer_id, t.claim_id FROM timer_task t${dialect.force('PRIMARY')}
-     WHERE ${dialect.inKeys('t')} AND ${condition} ${lock}`,
+/** The results whose row carries their claim, each with the row's status. */
+function* claimedBy(
+  dialect: Dialect,
+  results: readonly TaskResult[],
+  lock = '',
+): Work<{ result: TaskResult; status: TaskStatus }[]> {
+  const found = yield* rows<{ run_timer: number; timer_id: number; claim_id: number | null; status: TaskStatus }>(
+    `SELECT t.run_timer, t.timer_id, t.claim_id, t.status FROM timer_task t${dialect.force('PRIMARY')}
+     WHERE ${dialect.inKeys('t')} ${lock}`,
     dialect.keys(results),
   );
-  const claims = new Map(
-    found.map((row) => [taskIdOf({ timerId: row.timer_id, runTimer: row.run_timer }), row.claim_id]),
-  );
-  const seen = new Set<string>();
-  return results.filter((result: TaskRef & { claimId: number }) => {
-    const id = taskIdOf(result);
-    if (claims.get(id) !== result.claimId || seen.has(id)) return false;
-    seen.add(id);
-    return true;
+  const byId = new Map(found.map((row) => [taskIdOf({ timerId: row.timer_id, runTimer: row.run_timer }), row]));
+  return results.flatMap((result) => {
+    const row = byId.get(taskIdOf(result));
+    if (row?.claim_id !== result.claimId) return [];
+    byId.delete(taskIdOf(result)); // the same result twice counts once
+    return { result, status: row.status };
   });
 }
 

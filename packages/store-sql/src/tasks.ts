@@ -20,7 +20,7 @@ import type { Engine } from './dialect.js';
 import { history } from './history.js';
 import { heartbeat, leave } from './nodes.js';
 import { recoverClaims } from './recovery.js';
-import { writeResults } from './results.js';
+import { isPlainSuccess, writeResults } from './results.js';
 import { batches, type DueRow, dueTaskOf, storable, TASK_COLUMNS, type TaskRow, taskOf, unique } from './task-rows.js';
 import { affected, rows, type Work } from './work.js';
 
@@ -127,8 +127,7 @@ export class SqlTaskStore implements TaskStore {
     const written: TaskRef[] = [];
     for (const batch of batches(results, dialect.batch, (result) => result.output)) {
       const write = () => writeResults(dialect, batch);
-      const plain = batch.every((result) => result.status === TaskStatus.succeeded && result.error === null);
-      const done = await (plain ? this.engine.statements(write) : this.engine.transaction(write));
+      const done = await (batch.every(isPlainSuccess) ? this.engine.statements(write) : this.engine.transaction(write));
       written.push(...done.map(({ timerId, runTimer }) => ({ timerId, runTimer })));
       // Written or not, none of them will come again.
       for (const result of batch) this.countDown(result.claimId, 1);

@@ -1,3 +1,4 @@
 export * from './buckets-contract.js';
 export * from './mariadb.js';
 export * from './redis.js';
+export * from './stores-contract.js';
