@@ -49,8 +49,8 @@ const LAST_SECOND = Date.UTC(LAST_YEAR + 1, 0, 2) / 1000;
 /** No clock change moves the wall clock by more than a day or so; beyond this a wall time is surely not reached yet. */
 const FAR = 2 * DAY;
 
-/** About 2 KB each. */
-const compiled = new Lru<string, Recurrence>(20_000);
+/** About 5 KB each: some 50 MB when full. */
+const compiled = new Lru<string, Recurrence>(10_000);
 
 /** Throws `CronError`. Compiled forms are shared and cached by (cron, dialect, timezone, dst). */
 export function compile(cron: string, options: RecurrenceOptions): Recurrence {
