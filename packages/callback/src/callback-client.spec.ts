@@ -299,6 +299,25 @@ describe('a kept connection', () => {
     expect(new Set(seen).size).toBe(1);
   });
 
+  it('closed by the target while it was idle is noticed: one request for each call', async () => {
+    let requests = 0;
+    let idle: Socket | undefined;
+    const target = await tcpTarget((socket) => {
+      idle = socket;
+      socket.on('data', () => {
+        requests++;
+        socket.write(OK);
+      });
+    });
+    const { call } = setup();
+    for (let i = 0; i < 10; i++) {
+      expect(await call({ url: target.url }, {}, { runTimer: i })).toMatchObject({ httpStatus: 200, error: null });
+      idle!.destroy();
+      await target.closed[i];
+    }
+    expect(requests).toBe(10);
+  });
+
   it('closed by the target right after the answer fails nothing, and is not tried a second time', async () => {
     let requests = 0;
     const target = await tcpTarget((socket) => {

@@ -32,7 +32,7 @@ const STALE_WITHIN_MS = 1_000;
 export class Exchange implements Waiter, Dispatcher.DispatchHandler {
   fresh: boolean;
   private connection: Connection | null = null;
-  private controller: Dispatcher.DispatchController | null = null;
+  private sent = false;
   private readonly deadline: NodeJS.Timeout;
   private ended = false;
   private retried = false;
@@ -69,11 +69,12 @@ export class Exchange implements Waiter, Dispatcher.DispatchHandler {
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
-    this.controller = controller;
+    // The connection of an ended call is being closed; should undici have been about to send: not any more.
     if (this.ended) {
       controller.abort(new Error('the call has ended'));
       return;
     }
+    this.sent = true;
     this.reused = this.connection!.answers > 0;
     this.sentAt = performance.now();
   }
@@ -132,7 +133,7 @@ export class Exchange implements Waiter, Dispatcher.DispatchHandler {
 
   private get phase(): string {
     if (this.status !== null) return 'reading the body';
-    if (this.controller) return 'waiting for headers';
+    if (this.sent) return 'waiting for headers';
     return this.connection?.phase ?? 'waiting for a free connection';
   }
 
@@ -149,12 +150,10 @@ export class Exchange implements Waiter, Dispatcher.DispatchHandler {
   }
 
   private letGo(reusable: boolean): void {
-    const { connection, controller } = this;
+    const { connection } = this;
     this.connection = null;
-    this.controller = null;
-    if (!connection) return;
-    if (!reusable) controller?.abort(new Error('the call has ended'));
-    this.pool.release(connection, reusable);
+    this.sent = false;
+    if (connection) this.pool.release(connection, reusable);
   }
 
   private answer(error: CallbackAnswer['error'], cut: boolean): CallbackAnswer {
