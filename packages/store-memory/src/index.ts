@@ -4,7 +4,7 @@ import { MemoryLocks } from './memory-locks.js';
 
 /**
  * Time buckets and locks inside this process (embedded mode). Lost when it ends, and rebuilt from the
- * database at start: the mark is `null` until then. `now` (epoch ms) judges leases and expiry.
+ * database at start: every bucket is unfilled until then. `now` (epoch ms) judges leases and expiry.
  */
 export function openMemory({ now }: { now: () => number }): BucketStore {
   return {

@@ -3,13 +3,16 @@ import { type DueTask, MINUTE_MS, type Slice, sliceOf, type TimeBuckets, taskIdO
 /** A slice outlives its minute by this much, as in Redis. */
 const SLICE_KEEP_MS = 60 * MINUTE_MS;
 
+const filled = Symbol('filled');
+
 /**
  * In-process time buckets. A slice is sorted once; what is added later is merged in by the next read, and
  * what was removed is stepped over, so a second's read costs what is due, also with 100,000 tasks in the minute.
  */
 export class MemoryBuckets implements TimeBuckets {
   private readonly slices = new Map<string, SliceTasks>();
-  private current: string | null = null;
+  /** `filled`, or the token it is being filled under. */
+  private readonly marks = new Map<number, string | typeof filled>();
   private sweptAt = 0;
 
   constructor(private readonly now: () => number) {}
@@ -43,13 +46,20 @@ export class MemoryBuckets implements TimeBuckets {
     }
   }
 
-  async mark(): Promise<string | null> {
-    return this.current;
+  async unfilled(buckets: readonly number[]): Promise<number[]> {
+    return buckets.filter((bucket) => this.marks.get(bucket) !== filled);
   }
 
-  async setMark(mark: string, expected: string | null): Promise<string> {
-    if (this.current === expected) this.current = mark;
-    return this.current ?? '';
+  async beginFill(buckets: readonly number[], token: string): Promise<void> {
+    for (const bucket of buckets) this.marks.set(bucket, token);
+  }
+
+  async endFill(buckets: readonly number[], token: string): Promise<boolean[]> {
+    return buckets.map((bucket) => {
+      if (this.marks.get(bucket) !== token) return false;
+      this.marks.set(bucket, filled);
+      return true;
+    });
   }
 
   /** Drops expired slices, at most once a second. */

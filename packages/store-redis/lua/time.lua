@@ -1,6 +1,6 @@
 --[[
   time: the shared clock. A script, so that on a Cluster its key leads every node to the same Redis.
-  KEYS[1] mark
+  KEYS[1] clock (no value)
   Returns seconds, microseconds
 ]]
 return redis.call('TIME')

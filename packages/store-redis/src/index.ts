@@ -30,21 +30,23 @@ export interface RedisStore extends BucketStore {
  */
 export function openRedis({ url, prefix = 'xtimer', timeoutMs = 1000 }: RedisOptions): RedisStore {
   const keys = new Keys(prefix);
-  const redis = new RedisConnection(url, timeoutMs, keys.mark);
+  const redis = new RedisConnection(url, timeoutMs);
+  const time = async () => {
+    const [[seconds, micros]] = (await redis.run([['sharedTime', keys.clock()]])) as [[string, string]];
+    return Number(seconds) * 1000 + Number(micros) / 1000;
+  };
   return {
     buckets: new RedisBuckets(redis, keys),
     locks: new RedisLocks(redis, keys),
-    timeSource: {
-      async time() {
-        const [[seconds, micros]] = (await redis.run([['sharedTime', keys.mark()]])) as [[string, string]];
-        return Number(seconds) * 1000 + Number(micros) / 1000;
-      },
-    },
+    timeSource: { time },
     address: redis.address,
     get status() {
       return redis.status;
     },
-    ready: () => redis.ready(),
+    ready: async () => {
+      await redis.connected();
+      await time();
+    },
     close: async () => redis.close(),
   };
 }

@@ -1,8 +1,8 @@
 import { MINUTE_MS, type Slice } from '@xtimer/pipeline';
 
 /**
- * Every key xtimer has in Redis. The bucket is the hash tag: all of a bucket lies on one Cluster node.
- * All but the marks expire: a mark that expired would look like an emptied Redis.
+ * Every key xtimer has in Redis. The bucket is the hash tag: all of a bucket lies on one Cluster node,
+ * and is lost together with its mark. All of them expire.
  */
 export class Keys {
   constructor(private readonly prefix: string) {}
@@ -13,8 +13,11 @@ export class Keys {
   /** Hash: who walks the slice. */
   readonly lock = (slice: Slice): string => `${this.prefix}:{b${slice.bucket}}:l:${slice.minute}`;
 
-  /** String: names what the index holds. On a Cluster each master has a copy, under its own `shard`. */
-  readonly mark = (shard = 0): string => `${this.prefix}:{m${shard}}:mark`;
+  /** String: `FILLED`, or the token the bucket is being filled under. None: lost, or never filled. */
+  readonly mark = (bucket: number): string => `${this.prefix}:{b${bucket}}:f`;
+
+  /** Holds nothing: on a Cluster it names the master whose clock all nodes follow. */
+  readonly clock = (): string => `${this.prefix}:{clock}`;
 }
 
 /** Sorted sets stay an hour after their minute, for late takers. Anything added later than that vanishes at once. */
@@ -22,3 +25,9 @@ export const sliceExpiresAt = (slice: Slice): number => slice.minute + 61 * MINU
 
 /** How long a lock's epoch outlives its lease, and a done mark its slice. */
 export const LOCK_KEEP_MS = 600_000;
+
+/** The mark of a bucket whose content is complete. */
+export const FILLED = '1';
+
+/** A mark that nobody renewed for a week means one filling more than needed. */
+export const MARK_KEEP_MS = 7 * 24 * 60 * MINUTE_MS;

@@ -1,5 +1,5 @@
 import { type DueTask, type Slice, sliceOf, type TimeBuckets, taskIdOf } from '@xtimer/pipeline';
-import { type Keys, sliceExpiresAt } from './keys.js';
+import { FILLED, type Keys, MARK_KEEP_MS, sliceExpiresAt } from './keys.js';
 import type { RedisCommand, RedisConnection } from './redis-connection.js';
 
 /** Members in one ZADD or ZREM: above it nothing is gained, and Redis would stand still longer for others. */
@@ -52,29 +52,20 @@ export class RedisBuckets implements TimeBuckets {
     await this.redis.run(commands);
   }
 
-  async mark(): Promise<string | null> {
-    return agreed(await this.marks());
+  async unfilled(buckets: readonly number[]): Promise<number[]> {
+    const marks = await this.redis.run(buckets.map((bucket) => ['get', this.keys.mark(bucket)]));
+    return buckets.filter((_, index) => marks[index] !== FILLED);
   }
 
-  async setMark(mark: string, expected: string | null): Promise<string> {
-    const [main, ...copies] = await this.marks();
-    const standing = agreed([main!, ...copies]);
-    if (standing !== expected) return standing ?? '';
-    // Compared with the first key as it was read: of several nodes that saw a loss, one wins.
-    const [winner] = (await this.redis.run([['setIndexMark', this.keys.mark(), mark, main ?? '']])) as string[];
-    // Dying before the copies are written looks like a loss, and the index is rebuilt once more.
-    if (winner === mark) await this.redis.run(this.shardKeys().map((key) => ['set', key, mark]));
-    return winner!;
+  async beginFill(buckets: readonly number[], token: string): Promise<void> {
+    await this.redis.run(buckets.map((bucket) => ['set', this.keys.mark(bucket), token, 'PX', MARK_KEEP_MS]));
   }
 
-  private async marks(): Promise<(string | null)[]> {
-    return (await this.redis.run(this.shardKeys().map((key) => ['get', key]))) as (string | null)[];
-  }
-
-  private shardKeys(): string[] {
-    const shards = this.redis.shards();
-    // Disconnected: any key will do to be told so.
-    return (shards.length > 0 ? shards : [0]).map(this.keys.mark);
+  async endFill(buckets: readonly number[], token: string): Promise<boolean[]> {
+    const replies = await this.redis.run(
+      buckets.map((bucket) => ['endFill', this.keys.mark(bucket), token, FILLED, MARK_KEEP_MS]),
+    );
+    return replies.map((reply) => reply === 1);
   }
 
   private bySlice(tasks: readonly DueTask[]): Map<string, DueTask[]> {
@@ -88,10 +79,6 @@ export class RedisBuckets implements TimeBuckets {
     return groups;
   }
 }
-
-/** `null` as soon as one master has lost its mark, or has another one. */
-const agreed = ([main, ...copies]: (string | null)[]): string | null =>
-  copies.every((copy) => copy === main) ? (main ?? null) : null;
 
 function* chunksOf<T>(all: readonly T[]): Generator<readonly T[]> {
   for (let at = 0; at < all.length; at += CHUNK) yield all.slice(at, at + CHUNK);

@@ -28,12 +28,10 @@ export class RedisConnection {
   private closed = false;
   private lastError: Error | null = null;
   private handshake: NodeJS.Timeout | undefined;
-  private readonly shardSlots: number[] = [];
 
   constructor(
     url: string,
     private readonly timeoutMs: number,
-    private readonly shardKey: (shard: number) => string,
   ) {
     const target = parseRedisUrl(url);
     this.address = redisAddress(url);
@@ -63,10 +61,9 @@ export class RedisConnection {
     return this.client.status === 'ready' ? 'ready' : 'connecting';
   }
 
-  /** Resolves once commands are answered. Rejects with `StoreUnavailableError` at the first refusal, or after `timeoutMs`. */
-  async ready(): Promise<void> {
+  /** Resolves once commands can be sent. Rejects with `StoreUnavailableError` at the first refusal, or after `timeoutMs`. */
+  async connected(): Promise<void> {
     if (this.status !== 'ready' && !this.closed) await this.untilReady();
-    await this.run(this.shards().map((shard) => ['get', this.shardKey(shard)]));
   }
 
   /** Sends all in one round trip and resolves to the replies in order. */
@@ -88,22 +85,6 @@ export class RedisConnection {
     });
     await this.bounded(Promise.all(parts), waiting);
     return replies;
-  }
-
-  /**
-   * Numbers whose mark keys together touch every master, 0 first: by them the loss of any one master shows.
-   * Every node that sees the same slots comes to the same numbers.
-   */
-  shards(): number[] {
-    if (!(this.client instanceof Cluster)) return [0];
-    const masters = new Set(this.client.slots.map((nodes) => nodes?.[0]).filter(Boolean));
-    const shards: number[] = [];
-    // Bounded: with 1,000 tries a master that owns a handful of slots may go without.
-    for (let shard = 0; masters.size > 0 && shard < 1000; shard++) {
-      this.shardSlots[shard] ??= slotOf(this.shardKey(shard));
-      if (masters.delete(this.client.slots[this.shardSlots[shard]!]?.[0])) shards.push(shard);
-    }
-    return shards;
   }
 
   close(): void {

@@ -8,6 +8,7 @@ import { openRedis, type RedisStore, redisAddress } from './index.js';
 
 const given = process.env.XTIMER_TEST_REDIS_URL;
 const available = hasRedisServer('store-redis');
+const WEEK_MS = 7 * 24 * 60 * MINUTE_MS;
 const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 
 /** A store with keys of its own on a shared server, so that each test finds it empty. */
@@ -49,16 +50,32 @@ describe.skipIf(!available)('a Redis Cluster of three masters', () => {
     await end();
   });
 
-  it('loses its mark when any one master is emptied, and takes a new one', async () => {
+  it('loses the marks of just the buckets whose master is emptied', async () => {
     const { store, end } = await freshStore(cluster.url);
-    let mark: string | null = null;
-    for (const [at, { url }] of cluster.nodes.entries()) {
-      expect(await store.buckets.setMark(`m${at}`, mark)).toBe(`m${at}`);
-      expect(await store.buckets.mark()).toBe(`m${at}`);
+    const buckets = Array.from({ length: 64 }, (_, bucket) => bucket);
+    await fill(store, buckets);
+    for (const { url } of cluster.nodes) {
+      await store.buckets.add(tasksOf(64));
       await flush(url);
-      expect(await store.buckets.mark()).toBeNull();
-      mark = null;
+      const held = await store.buckets.due(slicesOf(64), Number.MAX_SAFE_INTEGER);
+      const lost = buckets.filter((bucket) => !held.some((task) => task.bucket === bucket));
+      expect(lost.length).toBeGreaterThan(0);
+      expect(lost.length).toBeLessThan(64);
+      expect(await store.buckets.unfilled(buckets)).toEqual(lost);
+      await fill(store, lost);
+      expect(await store.buckets.unfilled(buckets)).toEqual([]);
     }
+    await end();
+  });
+
+  it('does not call filled what one master lost meanwhile', async () => {
+    const { store, end } = await freshStore(cluster.url);
+    const buckets = Array.from({ length: 64 }, (_, bucket) => bucket);
+    await store.buckets.beginFill(buckets, 'a');
+    await flush(cluster.nodes[0]!.url);
+    const ended = await store.buckets.endFill(buckets, 'a');
+    expect(new Set(ended).size).toBe(2);
+    expect(await store.buckets.unfilled(buckets)).toEqual(buckets.filter((bucket) => !ended[bucket]));
     await end();
   });
 
@@ -125,23 +142,23 @@ describe.skipIf(!available)('Redis in trouble', () => {
     await store.ready();
     server.freeze();
     const startedAt = performance.now();
-    const calls = [store.buckets.mark(), store.buckets.add(tasksOf(3)), store.timeSource.time()];
+    const calls = [store.buckets.unfilled([0]), store.buckets.add(tasksOf(3)), store.timeSource.time()];
     for (const call of await Promise.allSettled(calls)) {
       expect(call).toMatchObject({ status: 'rejected', reason: { code: 'STORE_UNAVAILABLE' } });
     }
     expect(performance.now() - startedAt).toBeLessThan(1500);
     await vi.waitFor(() => expect(store.status).toBe('connecting'));
-    await expect(store.buckets.mark()).rejects.toThrow(/127\.0\.0\.1:\d+ is not connected/);
+    await expect(store.buckets.unfilled([0])).rejects.toThrow(/127\.0\.0\.1:\d+ is not connected/);
     await expect(store.ready()).rejects.toThrow(StoreUnavailableError);
     server.thaw();
     await answersAgain(() => store.buckets.add(tasksOf(3)));
   });
 
-  it('killed and started empty: calls fail at once meanwhile, then the mark is null and all works', async () => {
+  it('killed and started empty: calls fail at once meanwhile, then its buckets are unfilled and all works', async () => {
     const server = await start();
     const store = openAt(server.url);
     await store.ready();
-    await store.buckets.setMark('a', null);
+    await fill(store, [0, 1]);
     const [slice] = slicesOf(1);
     await store.locks.acquire([slice!], 'a', 60_000);
     await server.stop();
@@ -149,8 +166,8 @@ describe.skipIf(!available)('Redis in trouble', () => {
     await expect(store.locks.acquire([slice!], 'a', 60_000)).rejects.toThrow(StoreUnavailableError);
     await expect(store.ready()).rejects.toThrow(`127.0.0.1:${server.port} is not reachable: connect ECONNREFUSED`);
     await start({ port: server.port });
-    await answersAgain(() => store.buckets.mark());
-    expect(await store.buckets.mark()).toBeNull();
+    await answersAgain(() => store.buckets.unfilled([0]));
+    expect(await store.buckets.unfilled([0, 1])).toEqual([0, 1]);
     expect(await store.locks.acquire([slice!], 'b', 60_000)).toMatchObject([{ outcome: 'claimed' }]);
   });
 
@@ -159,7 +176,7 @@ describe.skipIf(!available)('Redis in trouble', () => {
     const store = openAt(server.url);
     await store.ready();
     server.freeze();
-    const call = store.buckets.mark();
+    const call = store.buckets.unfilled([0]);
     await Promise.all([expect(call).rejects.toThrow('broke the connection'), server.stop()]);
   });
 
@@ -167,7 +184,7 @@ describe.skipIf(!available)('Redis in trouble', () => {
     const server = await start();
     await server.stop();
     const store = openAt(server.url);
-    await expect(store.buckets.mark()).rejects.toThrow(StoreUnavailableError);
+    await expect(store.buckets.unfilled([0])).rejects.toThrow(StoreUnavailableError);
     await expect(store.ready()).rejects.toThrow('ECONNREFUSED');
     await start({ port: server.port });
     await answersAgain(() => store.ready());
@@ -227,7 +244,7 @@ describe.skipIf(!available)('Redis in trouble', () => {
     );
     expect(error?.message).toMatch(/127\.0\.0\.1:\d+ is not reachable: WRONGPASS/);
     expect(everythingIn(error)).not.toContain('tr0ub4dor');
-    const later = await wrong.buckets.mark().then(
+    const later = await wrong.buckets.unfilled([0]).then(
       () => null,
       (reason: Error) => reason,
     );
@@ -244,11 +261,37 @@ describe.skipIf(!available)('Redis in trouble', () => {
     await store.close();
     await store.close();
     expect(store.status).toBe('closed');
-    await expect(store.buckets.mark()).rejects.toThrow('is closed');
+    await expect(store.buckets.unfilled([0])).rejects.toThrow('is closed');
     await expect(store.ready()).rejects.toThrow('is closed');
   });
 
-  it('gives every key but the mark a time to live, also after the server was emptied', async () => {
+  it('emptied while it is being filled: the filling does not count', async () => {
+    const server = await start();
+    const store = openAt(server.url);
+    await store.ready();
+    await store.buckets.beginFill([1, 2], 'a');
+    await flush(server.url);
+    await store.buckets.beginFill([2], 'b');
+    expect(await store.buckets.endFill([1, 2], 'a')).toEqual([false, false]);
+    expect(await store.buckets.unfilled([1, 2])).toEqual([1, 2]);
+    expect(await store.buckets.endFill([2], 'b')).toEqual([true]);
+  });
+
+  it('keeps a mark for a week after the filling ended, then the bucket is unfilled', async () => {
+    const server = await start();
+    const store = openAt(server.url);
+    await store.ready();
+    const admin = new Redis(server.url);
+    await store.buckets.beginFill([1], 'a');
+    await admin.pexpire('xtimer:{b1}:f', 60_000);
+    expect(await store.buckets.endFill([1], 'a')).toEqual([true]);
+    expect(await admin.pttl('xtimer:{b1}:f')).toBeGreaterThan(WEEK_MS - 60_000);
+    await admin.pexpire('xtimer:{b1}:f', 1);
+    await vi.waitFor(async () => expect(await store.buckets.unfilled([1])).toEqual([1]));
+    admin.disconnect();
+  });
+
+  it('gives every key a time to live, also after the server was emptied', async () => {
     const server = await start();
     const store = openAt(server.url);
     await store.ready();
@@ -261,13 +304,16 @@ describe.skipIf(!available)('Redis in trouble', () => {
       await store.locks.close([a.claim], 'a');
       await store.locks.release([b.claim], 'a');
       await store.locks.renew([c.claim], 'a', 60_000);
-      await store.buckets.setMark('a', null);
+      await fill(store, [0]);
+      await store.buckets.beginFill([1], 'a');
       const keys = await admin.keys('*');
-      expect(keys).toHaveLength(4 + 4 + 1);
+      expect(keys).toHaveLength(4 + 4 + 2);
       for (const key of keys) {
         const ttl = await admin.pttl(key);
-        if (key.endsWith(':mark')) expect(ttl).toBe(-1);
-        else if (key.includes(':z:')) {
+        if (key.endsWith(':f')) {
+          expect(ttl).toBeGreaterThan(WEEK_MS - 60_000);
+          expect(ttl).toBeLessThanOrEqual(WEEK_MS);
+        } else if (key.includes(':z:')) {
           const expiresAt = Number(key.split(':').at(-1)) + 61 * MINUTE_MS;
           expect(await admin.pexpiretime(key)).toBe(expiresAt);
         } else {
@@ -326,6 +372,12 @@ function tasksOf(count: number, from = 0): DueTask[] {
 }
 
 const slicesOf = (count: number) => tasksOf(count).map(({ bucket, dueAt }) => ({ bucket, minute: minuteOf(dueAt) }));
+
+async function fill(store: RedisStore, buckets: number[]): Promise<void> {
+  const token = randomUUID();
+  await store.buckets.beginFill(buckets, token);
+  expect(await store.buckets.endFill(buckets, token)).toEqual(buckets.map(() => true));
+}
 
 async function flush(url: string): Promise<void> {
   const client = new Redis(url);

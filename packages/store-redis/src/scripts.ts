@@ -11,6 +11,6 @@ export const scripts = {
   renewSlice: load('renew-slice'),
   closeSlice: load('close-slice'),
   releaseSlice: load('release-slice'),
-  setIndexMark: load('set-mark'),
+  endFill: load('end-fill'),
   sharedTime: load('time'),
 };

@@ -110,6 +110,9 @@ export function bucketsContract(name: string, open: () => Promise<BucketsWorld>)
         await world.store.buckets.add([]);
         await world.store.buckets.remove([]);
         expect(await world.store.buckets.due([], minute)).toEqual([]);
+        expect(await world.store.buckets.unfilled([])).toEqual([]);
+        await world.store.buckets.beginFill([], 'a');
+        expect(await world.store.buckets.endFill([], 'a')).toEqual([]);
         expect(await world.store.locks.acquire([], 'a', 1000)).toEqual([]);
         expect(await world.store.locks.renew([], 'a', 1000)).toEqual([]);
         expect(await world.store.locks.close([], 'a')).toEqual([]);
@@ -136,25 +139,64 @@ export function bucketsContract(name: string, open: () => Promise<BucketsWorld>)
       });
     });
 
-    describe('mark', () => {
-      it('is null at first, then changes by compare-and-set only', async () => {
+    describe('marks', () => {
+      it('name every bucket until its filling has ended, in the order asked', async () => {
         const { buckets } = world.store;
-        expect(await buckets.mark()).toBeNull();
-        expect(await buckets.setMark('a', 'x')).not.toBe('a');
-        expect(await buckets.mark()).toBeNull();
-        expect(await buckets.setMark('a', null)).toBe('a');
-        expect(await buckets.setMark('b', null)).toBe('a');
-        expect(await buckets.mark()).toBe('a');
-        expect(await buckets.setMark('b', 'a')).toBe('b');
-        expect(await buckets.setMark('c', 'a')).toBe('b');
-        expect(await buckets.mark()).toBe('b');
+        expect(await buckets.unfilled([9, 7, 8])).toEqual([9, 7, 8]);
+        await buckets.beginFill([7, 9], 'a');
+        expect(await buckets.unfilled([9, 7, 8])).toEqual([9, 7, 8]);
+        expect(await buckets.endFill([7, 9], 'a')).toEqual([true, true]);
+        expect(await buckets.unfilled([9, 7, 8])).toEqual([8]);
       });
 
-      it('goes to one of several who set it at once', async () => {
+      it('are refused to a filling that was not begun, is not the last one begun, or has ended', async () => {
+        const { buckets } = world.store;
+        expect(await buckets.endFill([7], 'a')).toEqual([false]);
+        await buckets.beginFill([7], 'a');
+        await buckets.beginFill([7], 'b');
+        expect(await buckets.endFill([7], 'a')).toEqual([false]);
+        expect(await buckets.unfilled([7])).toEqual([7]);
+        expect(await buckets.endFill([7], 'b')).toEqual([true]);
+        expect(await buckets.unfilled([7])).toEqual([]);
+        expect(await buckets.endFill([7], 'b')).toEqual([false]);
+        expect(await buckets.unfilled([7])).toEqual([]);
+      });
+
+      it('are one for each bucket', async () => {
+        const { buckets } = world.store;
+        await buckets.beginFill([1, 2, 3], 'a');
+        await buckets.beginFill([2], 'b');
+        expect(await buckets.endFill([1, 2, 3, 4], 'a')).toEqual([true, false, true, false]);
+        expect(await buckets.unfilled([1, 2, 3, 4])).toEqual([2, 4]);
+      });
+
+      it('fall when a filled bucket is to be filled again', async () => {
+        const { buckets } = world.store;
+        for (const token of ['a', 'b']) {
+          await buckets.beginFill([7], token);
+          expect(await buckets.unfilled([7])).toEqual([7]);
+          expect(await buckets.endFill([7], token)).toEqual([true]);
+          expect(await buckets.unfilled([7])).toEqual([]);
+        }
+      });
+
+      it('go to exactly one of several who fill at once', async () => {
         const names = ['a', 'b', 'c', 'd'];
-        const standing = await Promise.all(names.map((name) => world.store.buckets.setMark(name, null)));
-        expect(new Set(standing).size).toBe(1);
-        expect(names).toContain(standing[0]);
+        const { buckets } = world.store;
+        await Promise.all(names.map((name) => buckets.beginFill([7], name)));
+        const ended = await Promise.all(names.map((name) => buckets.endFill([7], name)));
+        expect(ended.flat().sort()).toEqual([false, false, false, true]);
+      });
+
+      it('say nothing of what the buckets hold', async () => {
+        const { buckets } = world.store;
+        await buckets.add([task(1, 1)]);
+        expect(await buckets.unfilled([7])).toEqual([7]);
+        await buckets.beginFill([7], 'a');
+        await buckets.endFill([7], 'a');
+        expect(await dueIds()).toEqual([1]);
+        await buckets.remove([task(1, 1)]);
+        expect(await buckets.unfilled([7])).toEqual([]);
       });
     });
 
