@@ -127,7 +127,7 @@ async function tellOnce(api, timers, calls) {
   problems.push(...(await plannedDisagreements(api, timers, realWorld)));
 
   // Both sides are compared once nothing is on its way any more.
-  for (const { timerId } of timers) await api.post(`/xtimer/unEnableTimer?app=demo&timerId=${timerId}`);
+  for (const { timerId } of timers) await api.post('/xtimer/unEnableTimer', undefined, { app: 'demo', timerId });
   const settled = async () => (await api.tasks({ app: 'demo', status: 1 })).length === 0;
   await until(settled, { what: 'the last callbacks', child: server });
   await calls.fetchNew();

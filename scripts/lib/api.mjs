@@ -1,7 +1,7 @@
 /** Just enough of xtimer's API for the demo. */
 export function apiClient(base, token) {
-  async function call(method, path, { query = {}, body } = {}) {
-    const response = await fetch(`${base}${path}?${new URLSearchParams(query)}`, {
+  async function call(method, path, { query, body } = {}) {
+    const response = await fetch(`${base}${path}${query ? `?${new URLSearchParams(query)}` : ''}`, {
       method,
       headers: { authorization: `Bearer ${token}`, ...(body && { 'content-type': 'application/json' }) },
       body: body && JSON.stringify(body),
@@ -12,7 +12,8 @@ export function apiClient(base, token) {
   }
   return {
     get: (path, query) => call('GET', path, { query }),
-    post: (path, body) => call('POST', path, { body }),
+    /** `body` may be left out where the query says it all. */
+    post: (path, body, query) => call('POST', path, { body, query }),
     /** All tasks a query matches, newest first, over all pages. */
     async tasks(query) {
       const all = [];

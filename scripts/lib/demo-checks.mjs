@@ -5,6 +5,9 @@ const STATUS = ['not run', 'running', 'succeeded', 'failed', 'canceled', 'skippe
 
 const PLAN_WINDOW_MS = 10 * 60_000;
 
+/** A busy machine may cost a second or two; beyond this the demo would be showing something broken. */
+const MUCH_TOO_LATE_MS = 10_000;
+
 const time = (at) => new Date(at).toISOString().slice(11, 23);
 
 /** `22:04:05.003  +3 ms  POST /orders/check  attempt 1  {"task":…` */
@@ -37,7 +40,8 @@ export const historyTable = (rows) =>
 
 /**
  * What the receiver saw against what history says, both complete: every finished task was called exactly `attempt`
- * times, succeeded if and only if the answer was a 2xx, and no call is without a finished task.
+ * times, neither early nor much too late, succeeded if and only if the answer was a 2xx, and no call is without a
+ * finished task.
  */
 export function disagreements(rows, calls) {
   const seen = new Map();
@@ -46,10 +50,12 @@ export function disagreements(rows, calls) {
     seen.set(taskId, (seen.get(taskId) ?? 0) + 1);
   }
   const problems = calls.length === 0 ? ['the receiver saw no callback at all'] : [];
-  for (const { taskId, attempt, status, httpStatus } of rows) {
+  for (const { taskId, attempt, status, httpStatus, lateness } of rows) {
     const times = seen.get(taskId) ?? 0;
     if (times !== attempt) problems.push(`task ${taskId}: history says ${attempt} calls, the receiver saw ${times}`);
     const ok = httpStatus >= 200 && httpStatus < 300;
+    if (lateness < 0) problems.push(`task ${taskId}: called ${-lateness} ms early`);
+    if (lateness > MUCH_TOO_LATE_MS) problems.push(`task ${taskId}: called ${lateness} ms late`);
     if (ok !== (status === 2)) problems.push(`task ${taskId}: HTTP ${httpStatus}, but ${STATUS[status]}`);
     seen.delete(taskId);
   }

@@ -4,7 +4,7 @@ import { callLine, disagreements, historyTable, plannedDisagreements } from './d
 import { realWorld } from './demo-timers.mjs';
 import { inRoot } from './repo.mjs';
 
-const row = (values) => ({ taskId: '1_1000', attempt: 1, status: 2, httpStatus: 200, ...values });
+const row = (values) => ({ taskId: '1_1000', attempt: 1, status: 2, httpStatus: 200, lateness: 1, ...values });
 const call = (taskId) => ({ headers: { 'x-xtimer-task-id': taskId } });
 
 describe('history against the receiver', () => {
@@ -24,6 +24,8 @@ describe('history against the receiver', () => {
     ['a callback without a result', [row()], ['1_1000', '1_2000'], /1_2000: the receiver saw a call, history has no/],
     ['a success that was a 500', [row({ httpStatus: 500 })], ['1_1000'], /HTTP 500, but succeeded/],
     ['a failure that was a 200', [row({ status: 3 })], ['1_1000'], /HTTP 200, but failed/],
+    ['a call before its time', [row({ lateness: -2 })], ['1_1000'], /called 2 ms early/],
+    ['a call long after it', [row({ lateness: 44_000 })], ['1_1000'], /called 44000 ms late/],
     ['no callback at all', [], [], /no callback at all/],
   ])('names %s', (_, rows, taskIds, problem) => {
     expect(disagreements(rows, taskIds.map(call))).toEqual([expect.stringMatching(problem)]);

@@ -56,7 +56,7 @@ describe('the engines line', () => {
   it('names what passed, with the version of the server behind it', () => {
     const report = ran(test('passed', 'task store on mysql'), test('passed', 'task store on SQLite'));
     expect(enginesLine(report, ['MariaDB 10.11.14', 'Redis 7.0.15'])).toBe(
-      'engines covered: SQLite, MariaDB 10.11.14; not covered: MySQL, Redis, Redis Cluster, Chromium',
+      'engines covered: SQLite, MariaDB 10.11.14; not covered: in-process, MySQL, Redis, Redis Cluster, Chromium',
     );
   });
 
@@ -66,7 +66,9 @@ describe('the engines line', () => {
 
   it('does not take the cluster for the single Redis', () => {
     const line = enginesLine(ran(test('passed', 'buckets on Redis Cluster')), ['Redis 7.0.15']);
-    expect(line).toBe('engines covered: Redis Cluster; not covered: SQLite, MariaDB, MySQL, Redis, Chromium');
+    expect(line).toBe(
+      'engines covered: Redis Cluster; not covered: in-process, SQLite, MariaDB, MySQL, Redis, Chromium',
+    );
   });
 });
 

@@ -29,6 +29,7 @@ export const summaryLine = ({ passed, failed, skipped }) => `${passed} passed, $
 
 /** How a suite's title names the engine it ran on. */
 const ENGINES = [
+  { name: 'in-process', pattern: /memory|in.process/i },
   { name: 'SQLite', pattern: /sqlite/i },
   { name: 'MariaDB', pattern: /mariadb|mysql/i },
   { name: 'MySQL', pattern: /mariadb|mysql/i },
