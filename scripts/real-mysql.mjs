@@ -7,10 +7,10 @@
  */
 import { execFileSync, spawn } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import mysql from 'mysql2/promise';
+import { freePort } from './lib/processes.mjs';
 
 const command = process.argv.slice(process.argv.indexOf('--') + 1);
 if (!process.argv.includes('--') || command.length === 0) {
@@ -189,16 +189,5 @@ function run([name, ...words], env) {
     for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => child.kill(signal));
     child.once('error', reject);
     child.once('exit', (code) => resolve(code ?? 1));
-  });
-}
-
-function freePort() {
-  return new Promise((resolve, reject) => {
-    const probe = createServer();
-    probe.once('error', reject);
-    probe.listen(0, '127.0.0.1', () => {
-      const { port } = probe.address();
-      probe.close(() => resolve(port));
-    });
   });
 }
