@@ -21,8 +21,25 @@ export class ErrorFilter implements ExceptionFilter {
     const request = http.getRequest<FastifyRequest>();
     const reply = http.getResponse<FastifyReply>();
     // Nest's own: no route matched.
-    if (!(error instanceof NotFoundException)) this.answer(apiErrorOf(error), error, request, reply);
-    else if (!this.files.answer(request, reply)) this.answer(this.noRoute(request), error, request, reply);
+    if (!(error instanceof NotFoundException)) this.answer(error, request, reply);
+    else if (!this.files.answer(request, reply)) this.answer(this.noRoute(request), request, reply);
+  }
+
+  answer(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
+    const known = apiErrorOf(error);
+    if (!known) {
+      this.log.error({ error, method: request.method, path: pathOf(request), requestId: request.id }, 'request failed');
+    } else if (known.status >= 500) {
+      this.log.warn({ code: known.code, path: pathOf(request), requestId: request.id }, known.message);
+    }
+    if (reply.sent) return;
+    const { status, code, message, data, headers } =
+      known ?? new ApiError(ErrorCode.internal, `something failed inside xtimer; its log names request ${request.id}`);
+    reply
+      .status(status)
+      .headers(headers)
+      .type('application/json; charset=utf-8')
+      .send(JSON.stringify({ code, message, datetime: datetimeOf(Date.now()), data }));
   }
 
   /** The path may be right and the method wrong. */
@@ -39,22 +56,6 @@ export class ErrorFilter implements ExceptionFilter {
       { field: 'method', value: request.method, expected: methods },
       { allow: methods },
     );
-  }
-
-  private answer(known: ApiError | null, error: unknown, request: FastifyRequest, reply: FastifyReply): void {
-    if (!known) {
-      this.log.error({ error, method: request.method, path: pathOf(request), requestId: request.id }, 'request failed');
-    } else if (known.status >= 500) {
-      this.log.warn({ code: known.code, path: pathOf(request), requestId: request.id }, known.message);
-    }
-    if (reply.sent) return;
-    const { status, code, message, data, headers } =
-      known ?? new ApiError(ErrorCode.internal, `something failed inside xtimer; its log names request ${request.id}`);
-    reply
-      .status(status)
-      .headers(headers)
-      .type('application/json; charset=utf-8')
-      .send(JSON.stringify({ code, message, datetime: datetimeOf(Date.now()), data }));
   }
 }
 

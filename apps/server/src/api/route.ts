@@ -1,6 +1,6 @@
 import { applyDecorators, createParamDecorator, type ExecutionContext, Get, HttpCode, Post } from '@nestjs/common';
-import { ApiOkResponse, ApiOperation } from '@nestjs/swagger';
-import { envelope } from '@xtimer/contracts';
+import { ApiDefaultResponse, ApiOkResponse, ApiOperation } from '@nestjs/swagger';
+import { ErrorAnswer, envelope } from '@xtimer/contracts';
 import type { FastifyRequest } from 'fastify';
 import type { z } from 'zod';
 
@@ -13,6 +13,7 @@ const route =
       HttpCode(200),
       ApiOperation({ summary }),
       ApiOkResponse({ standardSchema: envelope(answer) }),
+      ApiDefaultResponse({ standardSchema: ErrorAnswer, description: 'A refusal; `message` says what to change.' }),
     );
 
 export const GetRoute = route(Get);

@@ -1,5 +1,5 @@
 import { readdir } from 'node:fs/promises';
-import { relative } from 'node:path';
+import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import fastifyStatic from '@fastify/static';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
@@ -17,16 +17,14 @@ const API = /^\/(xtimer|apps|topics|jobs|auth|users|keys|audit|docs|healthz|read
  * route answers, so that no route of the API is ever hidden or opened by a file.
  */
 export class ConsoleFiles {
-  private constructor(private readonly paths: ReadonlySet<string>) {}
+  private paths: ReadonlySet<string> = new Set();
 
-  static async register(server: FastifyInstance): Promise<ConsoleFiles> {
+  async register(server: FastifyInstance): Promise<void> {
     const entries = await readdir(ROOT, { recursive: true, withFileTypes: true }).catch(() => []);
     const files = entries.filter((entry) => entry.isFile());
-    if (files.length === 0) return new ConsoleFiles(new Set());
+    if (files.length === 0) return;
     await server.register(fastifyStatic, { root: ROOT, serve: false, cacheControl: false });
-    return new ConsoleFiles(
-      new Set(files.map((file) => relative(ROOT, `${file.parentPath}/${file.name}`).replaceAll('\\', '/'))),
-    );
+    this.paths = new Set(files.map((file) => relative(ROOT, join(file.parentPath, file.name)).replaceAll('\\', '/')));
   }
 
   /** `true`: answered. */

@@ -3,7 +3,7 @@ import type { DynamicModule } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { DocumentBuilder, SwaggerModule } from '@nestjs/swagger';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import { requireToken } from '../api/access/access.js';
 import type { AdminToken } from '../api/access/admin-token.js';
@@ -28,41 +28,57 @@ export async function createHttpApp(
   admin: AdminToken,
   log: Logger,
 ): Promise<{ app: NestFastifyApplication; routes: readonly Route[] }> {
+  const routes: Route[] = [];
+  const files = new ConsoleFiles();
+  const filter = new ErrorFilter(log, routes, files);
   const adapter = new FastifyAdapter({
     bodyLimit: BODY_LIMIT,
     genReqId: () => randomUUID(),
     requestIdHeader: false,
     logger: false,
+    // A path that is no path: refused before any hook runs.
+    frameworkErrors: (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
+      filter.answer(error, request, reply.headers(standardHeaders(request)));
+    },
   });
   const server = adapter.getInstance() as unknown as FastifyInstance;
-  const routes: Route[] = [];
   server.addHook('onRoute', ({ method, url }) => {
     for (const one of [method].flat()) routes.push({ method: one, url });
   });
-  addStandardHeaders(server);
+  server.addHook('onRequest', async (request, reply) => {
+    reply.headers(standardHeaders(request));
+  });
   requireToken(server, admin);
+  readJsonOnly(server);
 
   const app = await NestFactory.create<NestFastifyApplication>(module, adapter, {
     logger: new NestLog(log),
     abortOnError: false,
+    bodyParser: false,
   });
-  const files = await ConsoleFiles.register(server);
+  await files.register(server);
   app.useGlobalPipes(new SchemaPipe());
   app.useGlobalInterceptors(new EnvelopeInterceptor());
-  app.useGlobalFilters(new ErrorFilter(log, routes, files));
+  app.useGlobalFilters(filter);
   addDocs(app);
   return { app, routes };
 }
 
-function addStandardHeaders(server: FastifyInstance): void {
-  server.addHook('onRequest', async (request, reply) => {
-    reply.headers({
-      'x-request-id': request.id,
-      'x-content-type-options': 'nosniff',
-      'referrer-policy': 'no-referrer',
-      'x-frame-options': 'DENY',
-      'cache-control': 'no-store',
-    });
+const standardHeaders = (request: FastifyRequest) => ({
+  'x-request-id': request.id,
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'x-frame-options': 'DENY',
+  'cache-control': 'no-store',
+});
+
+/** Bodies are JSON; a call that needs none may send an empty one. */
+function readJsonOnly(server: FastifyInstance): void {
+  const parseJson = server.getDefaultJsonParser('error', 'error');
+  server.removeAllContentTypeParsers();
+  server.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
+    if (body === '') done(null, undefined);
+    else parseJson(request, body as string, done);
   });
 }
 
@@ -72,7 +88,7 @@ function addDocs(app: NestFastifyApplication): void {
     .setTitle('xtimer')
     .setDescription('Answers are `{code, message, datetime, data}`; `code` is 0 when all went well.')
     .setVersion(version)
-    .addBearerAuth()
+    .addBearerAuth({ type: 'http', scheme: 'bearer' })
     .build();
   SwaggerModule.setup('docs', app, () => SwaggerModule.createDocument(app, config), {
     jsonDocumentUrl: 'docs-json',

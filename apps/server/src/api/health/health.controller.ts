@@ -38,7 +38,7 @@ export class HealthController implements BeforeApplicationShutdown {
   @ApiOperation({ summary: 'The stores answer and the node is not about to stop' })
   async readyz() {
     const [database, buckets] = await Promise.all([
-      answers(this.database.timeSource.time()),
+      answers(this.database.settings.get('bucketsNum')),
       answers(this.bucketStore.timeSource.time()),
     ]);
     const state = { database: database ? 'up' : 'down', buckets: buckets ? 'up' : 'down' };

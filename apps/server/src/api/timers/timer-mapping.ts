@@ -57,9 +57,13 @@ export function policiesOf(input: PolicyInput, base: TimerPolicies): Partial<Tim
 }
 
 export function timerView(timer: Timer): TimerView {
-  const { notifyHttpParam, policies, bucket, revision, plannedRuns, toggledAt, createdBy, updatedBy, status, ...rest } =
-    timer;
-  return { ...rest, ...policies, status: status as TimerView['status'], notifyHTTPParam: notifyHttpParam };
+  const { timerId, app, name, status, statusReason, cron, cronDialect, timezone, notifyHttpParam, policies } = timer;
+  const { startAt, endAt, maxRuns, description, version, nextFireAt, createdAt, updatedAt } = timer;
+  return {
+    ...{ timerId, app, name, status: status as TimerView['status'], statusReason, cron, cronDialect, timezone },
+    ...{ notifyHTTPParam: notifyHttpParam, ...policies, startAt, endAt, maxRuns, description },
+    ...{ version, nextFireAt, createdAt, updatedAt },
+  };
 }
 
 /** Without the fields that are undefined. */

@@ -11,7 +11,7 @@ import {
   TimerView,
   UpdateTimer,
 } from '@xtimer/contracts';
-import { isTimeZone, type TimerCommands, type TimerStore, taskIdOf } from '@xtimer/pipeline';
+import { compile, type NewTimer, type TimerCommands, type TimerStore, taskIdOf } from '@xtimer/pipeline';
 import { z } from 'zod';
 import type { Config } from '../../platform/config/config.js';
 import { CONFIG, TIMER_COMMANDS, TIMER_STORE } from '../../tokens.js';
@@ -39,7 +39,7 @@ export class TimersController {
   @PostRoute('createTimer', 'Create a timer; inactive unless `enable` is true', TimerCreated)
   async create(@Body({ schema: CreateTimer }) input: CreateTimer, @By() by: string) {
     const timer = newTimerOf(input, this.config.timezone);
-    requireTimeZone(timer.timezone);
+    requireSchedule(timer);
     this.targets.check(timer.notifyHttpParam);
     const { timerId } = await this.commands.create(timer, by);
     return { timerId };
@@ -48,8 +48,9 @@ export class TimersController {
   @PostRoute('updateTimer', 'Change fields of a timer; what is left out stays', TimerView)
   async update(@Body({ schema: UpdateTimer }) input: UpdateTimer, @By() by: string) {
     const app = input.app ?? null;
-    const changes = changesOf(input, await this.existing(input));
-    if (changes.timezone !== undefined) requireTimeZone(changes.timezone);
+    const current = await this.existing(input);
+    const changes = changesOf(input, current);
+    requireSchedule({ ...current, ...changes, policies: { ...current.policies, ...changes.policies } });
     if (changes.notifyHttpParam) this.targets.check(changes.notifyHttpParam);
     return timerView(await this.commands.update(app, input.timerId, changes, by));
   }
@@ -112,7 +113,9 @@ export class TimersController {
   }
 }
 
-function requireTimeZone(timezone: string): void {
-  if (isTimeZone(timezone)) return;
-  throw invalidInput([{ field: 'timezone', value: timezone, expected: 'an IANA time zone such as Asia/Shanghai' }]);
+/** Also for timers that are not to fire yet: a cron that can't be read is refused when it is written. */
+function requireSchedule({ cron, cronDialect, timezone, policies, startAt, endAt }: Omit<NewTimer, 'enable'>): void {
+  compile(cron, { cronDialect, timezone, dst: policies.dst });
+  if (startAt === null || endAt === null || startAt < endAt) return;
+  throw invalidInput([{ field: 'endAt', value: endAt, expected: 'a moment after startAt' }]);
 }

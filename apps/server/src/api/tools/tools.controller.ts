@@ -1,4 +1,4 @@
-import { Body, Controller, Inject } from '@nestjs/common';
+import { Body, Controller, Headers, Inject } from '@nestjs/common';
 import { ApiBearerAuth, ApiTags } from '@nestjs/swagger';
 import { CallbackTested, CronPreview, PreviewCron, TestCallback } from '@xtimer/contracts';
 import {
@@ -33,7 +33,10 @@ export class ToolsController {
   ) {}
 
   @PostRoute('previewCron', 'What a cron expression means and when it fires next', CronPreview)
-  previewCron(@Body({ schema: PreviewCron }) input: PreviewCron): CronPreview {
+  previewCron(
+    @Body({ schema: PreviewCron }) input: PreviewCron,
+    @Headers('accept-language') language?: string,
+  ): CronPreview {
     const {
       cron,
       cronDialect,
@@ -52,7 +55,7 @@ export class ToolsController {
     return {
       valid: true,
       dialect: recurrence.dialect,
-      description: describe(recurrence),
+      description: describe(recurrence, language?.startsWith('zh') ? 'zh' : 'en'),
       warnings: recurrence.warnings.map((warning) => warning.message),
       next,
       ends: fire === null,

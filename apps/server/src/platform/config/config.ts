@@ -67,7 +67,7 @@ function configOf(env: Environment): Config {
     databaseUrl: env.XTIMER_DATABASE_URL,
     redisUrl: env.XTIMER_REDIS_URL ?? null,
     bucketsNum: env.XTIMER_BUCKETS,
-    // Given but empty can't be told from unset in a compose file; "deny everything inside" is the default there.
+    // Empty counts as unset: to close loopback in embedded mode, XTIMER_CALLBACK_DENY names it.
     callbackAllow: parseAllowList(env.XTIMER_CALLBACK_ALLOW ?? (embedded ? '127.0.0.0/8,::1' : '')),
     callbackDeny: parseAllowList(env.XTIMER_CALLBACK_DENY),
     callbackConcurrency: env.XTIMER_CALLBACK_CONCURRENCY,
