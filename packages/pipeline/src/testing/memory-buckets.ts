@@ -1,14 +1,22 @@
 import { type Slice, sliceOf } from '../buckets/buckets.js';
-import type { AcquireOutcome, SliceClaim, SliceLocks, TimeBuckets } from '../buckets/ports.js';
+import type { AcquireOutcome, SliceClaim, SliceLocks, TimeBuckets, TimeSource } from '../buckets/ports.js';
 import { StoreUnavailableError } from '../errors.js';
 import { type DueTask, taskIdOf } from '../timer/task.js';
 
 const keyOf = (slice: Slice): string => `${slice.bucket}:${slice.minute}`;
 
+interface Lock {
+  /** `null`: released. */
+  owner: string | null;
+  epoch: number;
+  until: number;
+  done: boolean;
+}
+
 /** Sorted sets and locks for stage tests: one instance is shared by all nodes of a test's cluster. */
-export class FakeBuckets implements TimeBuckets, SliceLocks {
+export class FakeBuckets implements TimeBuckets, SliceLocks, TimeSource {
   readonly slices = new Map<string, Map<string, DueTask>>();
-  private locks = new Map<string, { owner: string; epoch: number; until: number; done: boolean }>();
+  private locks = new Map<string, Lock>();
   private fills = new Map<number, string>();
   private away = false;
 
@@ -76,9 +84,8 @@ export class FakeBuckets implements TimeBuckets, SliceLocks {
     return slices.map((slice) => {
       const lock = this.locks.get(keyOf(slice));
       if (lock?.done) return { outcome: 'done' };
-      const free = !lock || lock.until <= this.now();
-      if (!free && lock.owner !== owner) return { outcome: 'held' };
-      const epoch = free ? (lock?.epoch ?? 0) + 1 : lock.epoch;
+      if (lock?.owner && lock.owner !== owner && lock.until > this.now()) return { outcome: 'held' };
+      const epoch = lock?.owner === owner ? lock.epoch : (lock?.epoch ?? 0) + 1;
       this.locks.set(keyOf(slice), { owner, epoch, until: this.now() + leaseMs, done: false });
       return { outcome: 'claimed', claim: { bucket: slice.bucket, minute: slice.minute, epoch } };
     });
@@ -96,12 +103,18 @@ export class FakeBuckets implements TimeBuckets, SliceLocks {
 
   async release(claims: readonly SliceClaim[], owner: string): Promise<void> {
     this.enter();
-    for (const claim of claims) this.whenOurs(claim, owner, (lock) => (lock.until = 0));
+    for (const claim of claims) this.whenOurs(claim, owner, (lock) => (lock.owner = null));
   }
 
-  private whenOurs(claim: SliceClaim, owner: string, act: (lock: { until: number; done: boolean }) => void): boolean {
+  async time(): Promise<number> {
+    this.enter();
+    return this.now();
+  }
+
+  /** A lease that lapsed but that nobody took is the owner's still. */
+  private whenOurs(claim: SliceClaim, owner: string, act: (lock: Lock) => void): boolean {
     const lock = this.locks.get(keyOf(claim));
-    if (lock?.owner !== owner || lock.epoch !== claim.epoch || lock.done || lock.until <= this.now()) return false;
+    if (lock?.owner !== owner || lock.epoch !== claim.epoch || lock.done) return false;
     act(lock);
     return true;
   }

@@ -36,7 +36,9 @@ export class MemoryStores implements TimerStore, TaskStore {
   readonly timers = new Map<number, Timer>();
   readonly rows = new Map<string, Row>();
   readonly attemptRows = new Map<string, TaskAttempt[]>();
-  private readonly claims = new Map<number, { nodeId: string; refs: TaskRef[] }>();
+  private readonly claims = new Map<number, { nodeId: string; createdAt: number; refs: TaskRef[] }>();
+  /** Claims ended by `unclaim`: one still on its way takes nothing any more. */
+  private readonly ended = new Set<number>();
   private readonly nodes = new Map<string, NodeRecord>();
   private readonly progress = new Map<number, number>();
   /** Rows by the minute of their `dueAt`, so that a simulated hour stays cheap. */
@@ -68,7 +70,10 @@ export class MemoryStores implements TimerStore, TaskStore {
     options: { withDeleted?: boolean } = {},
   ): Promise<Timer | Task | null> {
     this.enter('find');
-    if (typeof key === 'object') return this.rows.get(taskIdOf(key)) ?? null;
+    if (typeof key === 'object') {
+      const row = this.rows.get(taskIdOf(key));
+      return row ? taskOf(row) : null;
+    }
     const timer = this.timers.get(key);
     if (!timer || (app !== null && timer.app !== app)) return null;
     return timer.status === TimerStatus.deleted && !options.withDeleted ? null : { ...timer };
@@ -133,7 +138,7 @@ export class MemoryStores implements TimerStore, TaskStore {
       const timer = this.timers.get(timerId);
       if (!timer) return [];
       const { app, name, revision, notifyHttpParam, policies } = timer;
-      return [{ timerId, app, name, revision, notifyHttpParam, policies, signingSecrets: [] }];
+      return [{ timerId, app, name, revision, notifyHttpParam, policies, signingSecrets: [SIGNING_SECRET] }];
     });
   }
 
@@ -148,8 +153,10 @@ export class MemoryStores implements TimerStore, TaskStore {
       } else if (row.version < task.version) {
         const revived =
           row.status === TaskStatus.canceled && (row.reason === Reason.edited || row.reason === Reason.paused);
-        if (revived)
-          Object.assign(row, { status: TaskStatus.notRun, reason: null, finishedAt: null, dueAt: task.dueAt });
+        if (revived) {
+          const { dueAt, origin, payload } = task;
+          this.move(row, { status: TaskStatus.notRun, reason: null, finishedAt: null, dueAt, origin, payload });
+        }
         if (row.status === TaskStatus.notRun) row.version = task.version;
       }
     }
@@ -157,6 +164,7 @@ export class MemoryStores implements TimerStore, TaskStore {
 
   async claim(tasks: readonly DueTask[], claim: ClaimRight): Promise<ClaimedTask[]> {
     this.enter('claim');
+    if (this.ended.has(claim.claimId)) return [];
     const claimed: ClaimedTask[] = [];
     for (const ref of tasks) {
       const row = this.rows.get(taskIdOf(ref));
@@ -177,7 +185,9 @@ export class MemoryStores implements TimerStore, TaskStore {
         revision,
       });
     }
-    this.claims.set(claim.claimId, { nodeId: claim.nodeId, refs: claimed });
+    if (claimed.length > 0) {
+      this.claims.set(claim.claimId, { nodeId: claim.nodeId, createdAt: claim.now, refs: claimed });
+    }
     return claimed;
   }
 
@@ -186,15 +196,10 @@ export class MemoryStores implements TimerStore, TaskStore {
     const written: TaskRef[] = [];
     for (const result of results) {
       const row = this.rows.get(taskIdOf(result));
-      if (row?.status !== TaskStatus.running || row.claimId !== result.claimId) continue;
-      const { bucket: _bucket, attempt, lateness, ...rest } = result;
-      this.unindex(row);
-      Object.assign(row, rest, { claimId: null, lateness: row.lateness ?? lateness });
-      this.index(row);
-      if (result.status !== TaskStatus.succeeded) {
-        const { startedAt, costTime, httpStatus, error, output } = result;
-        this.attemptsOf(result).push({ attempt, startedAt, costTime, httpStatus, error, output });
-      }
+      if (row?.claimId !== result.claimId) continue;
+      if (row.status === TaskStatus.running) this.write(row, result);
+      // Written before, and only the answer got lost: it stands.
+      else if (row.status !== result.status) continue;
       written.push({ timerId: result.timerId, runTimer: result.runTimer });
     }
     return written;
@@ -207,7 +212,7 @@ export class MemoryStores implements TimerStore, TaskStore {
       if (row?.status !== TaskStatus.running || row.claimId !== claimId) continue;
       Object.assign(row, { status: TaskStatus.notRun, claimId: null, attempt: row.attempt - 1 });
     }
-    this.claims.delete(claimId);
+    this.ended.add(claimId);
   }
 
   async cancelObsolete(refs: readonly TaskRef[], now: number): Promise<number> {
@@ -247,8 +252,7 @@ export class MemoryStores implements TimerStore, TaskStore {
     this.enter('cancelPlanned');
     return [...this.rows.values()]
       .filter((row) => row.timerId === timerId && row.status === TaskStatus.notRun)
-      .filter((row) => row.origin === TaskOrigin.cron)
-      .filter((row) => options.beforeVersion === null || row.version < options.beforeVersion)
+      .filter((row) => options.beforeVersion === null || (row.version < options.beforeVersion && !ignoresVersion(row)))
       .filter((row) => options.withRetries || row.attempt === 0)
       .map((row) => {
         cancelRow(row, options.reason, options.now);
@@ -276,7 +280,7 @@ export class MemoryStores implements TimerStore, TaskStore {
 
   async attempts(ref: TaskRef): Promise<TaskAttempt[]> {
     this.enter('attempts');
-    return this.attemptsOf(ref);
+    return [...this.attemptsOf(ref)];
   }
 
   async history(query: HistoryQuery): Promise<Task[]> {
@@ -289,7 +293,8 @@ export class MemoryStores implements TimerStore, TaskStore {
       .filter((row) => row.runTimer >= (query.startTime ?? 0) && row.runTimer < (query.endTime ?? Number.MAX_VALUE))
       .filter((row) => !query.before || isAfter(query.before, row))
       .sort((a, b) => b.runTimer - a.runTimer || b.timerId - a.timerId)
-      .slice(0, query.limit);
+      .slice(0, query.limit)
+      .map(taskOf);
   }
 
   async completeUntil(buckets: readonly number[]): Promise<Map<number, number>> {
@@ -307,12 +312,15 @@ export class MemoryStores implements TimerStore, TaskStore {
   async heartbeat(node: NodeInfo, now: number, leaseMs: number): Promise<NodeRecord[]> {
     this.enter('heartbeat');
     this.nodes.set(node.nodeId, { ...node, heartbeatAt: now, leaseUntil: now + leaseMs });
-    return [...this.nodes.values()];
+    return [...this.nodes.values()].filter((known) => known.leaseUntil >= now);
   }
 
   async leave(nodeId: string): Promise<void> {
     this.enter('leave');
-    this.nodes.delete(nodeId);
+    // With calls in flight it is remembered as dead, so that recovery takes them at once.
+    const node = this.nodes.get(nodeId);
+    if (node && this.holdsClaims(nodeId)) node.leaseUntil = 0;
+    else this.nodes.delete(nodeId);
   }
 
   async recoverDead(now: number, limit: number): Promise<DueTask[]> {
@@ -320,18 +328,18 @@ export class MemoryStores implements TimerStore, TaskStore {
     const recovered: DueTask[] = [];
     const dead = [...this.claims].filter(([, claim]) => {
       const node = this.nodes.get(claim.nodeId);
-      return !node || node.leaseUntil < now;
+      return node ? node.leaseUntil < now : claim.createdAt < now - STRANGER_GRACE_MS;
     });
     for (const [claimId, claim] of dead.slice(0, limit)) {
-      this.claims.delete(claimId);
-      for (const ref of claim.refs) {
-        const row = this.rows.get(taskIdOf(ref));
-        if (row?.status !== TaskStatus.running || row.claimId !== claimId) continue;
-        this.unindex(row);
-        Object.assign(row, { status: TaskStatus.notRun, claimId: null, dueAt: now });
-        this.index(row);
-        recovered.push(dueTask(row));
+      for (const row of this.heldBy(claimId)) {
+        const ending = this.endingOf(row, claim.nodeId);
+        const { bucket, attempt, timerId, runTimer } = row;
+        const sent = { startedAt: Math.max(claim.createdAt, row.dueAt), finishedAt: now, costTime: 0, lateness: null };
+        const nothing = { httpStatus: null, output: null, reason: null };
+        this.write(row, { timerId, runTimer, claimId, bucket, attempt, dueAt: now, ...sent, ...nothing, ...ending });
+        if (row.status === TaskStatus.notRun) recovered.push(dueTask(row));
       }
+      this.claims.delete(claimId);
     }
     return recovered;
   }
@@ -344,8 +352,58 @@ export class MemoryStores implements TimerStore, TaskStore {
   private mayRun(row: Row): boolean {
     const timer = this.timers.get(row.timerId);
     if (!timer || timer.status === TimerStatus.deleted) return false;
-    if (row.origin === TaskOrigin.manual || row.origin === TaskOrigin.backfill) return true;
+    if (ignoresVersion(row)) return true;
     return timer.status === TimerStatus.active && (row.version === timer.version || row.attempt > 0);
+  }
+
+  private write(row: Row, result: TaskResult): void {
+    const { attempt, error, httpStatus, reason, status } = result;
+    const waits = status === TaskStatus.notRun;
+    const output = storable(result.output);
+    const sent = { startedAt: Math.floor(result.startedAt), costTime: Math.round(result.costTime) };
+    if (waits || status === TaskStatus.failed || error !== null) {
+      this.attemptsOf(result).push({ attempt, ...sent, httpStatus, error: storable(error), output });
+    }
+    this.move(row, {
+      ...sent,
+      status,
+      httpStatus,
+      reason,
+      output,
+      error: storable(error),
+      dueAt: waits ? result.dueAt : row.dueAt,
+      finishedAt: waits ? null : Math.floor(result.finishedAt),
+      lateness: row.lateness ?? result.lateness,
+      // An ended task keeps its claim, so that a repeated write is known again.
+      claimId: waits ? null : row.claimId,
+    });
+  }
+
+  /** The attempt in flight counts as failed; whether another follows is the timer's choice. */
+  private endingOf(row: Row, nodeId: string): { status: TaskStatus; error: string } {
+    const { delivery, retry } = this.timers.get(row.timerId)!.policies;
+    const died = `node ${nodeId} died while the call was in flight`;
+    if (delivery === 'atMostOnce') return { status: TaskStatus.failed, error: `OUTCOME_UNKNOWN: ${died}` };
+    const status = row.attempt >= retry.maxAttempts ? TaskStatus.failed : TaskStatus.notRun;
+    return { status, error: `NODE_LOST: ${died}` };
+  }
+
+  /** Rows the claim still holds; a claim without any is forgotten. */
+  private heldBy(claimId: number): Row[] {
+    const refs = this.claims.get(claimId)?.refs ?? [];
+    return refs
+      .map((ref) => this.rows.get(taskIdOf(ref))!)
+      .filter((row) => row.status === TaskStatus.running && row.claimId === claimId);
+  }
+
+  private holdsClaims(nodeId: string): boolean {
+    return [...this.claims].some(([claimId, claim]) => claim.nodeId === nodeId && this.heldBy(claimId).length > 0);
+  }
+
+  private move(row: Row, changes: Partial<Row>): void {
+    this.unindex(row);
+    Object.assign(row, changes);
+    this.index(row);
   }
 
   private index(row: Row): void {
@@ -375,8 +433,22 @@ export class MemoryStores implements TimerStore, TaskStore {
   }
 }
 
+/** A claim of a node that is not registered: it may still be about to register. */
+const STRANGER_GRACE_MS = 60_000;
+
+const SIGNING_SECRET = `whsec_${Buffer.from('secret of the test stores').toString('base64').slice(0, 32)}`;
+
+const ignoresVersion = (row: Row): boolean => row.origin === TaskOrigin.manual || row.origin === TaskOrigin.backfill;
+
+/** What no database keeps as text is replaced, as the SQL stores do. */
+const storable = (text: string | null): string | null =>
+  text?.replace(/\p{Surrogate}/gu, '\ufffd').replaceAll('\0', '\ufffd') ?? null;
+
+const taskOf = ({ claimId: _claimId, ...task }: Row): Task => task;
+
 const newRow = (task: PlannedTask): Row => ({
   ...task,
+  dueAt: Math.ceil(task.dueAt),
   status: TaskStatus.notRun,
   attempt: 0,
   claimId: null,
