@@ -33,6 +33,8 @@ export async function createHttpApp(
   const filter = new ErrorFilter(log, routes, files);
   const adapter = new FastifyAdapter({
     bodyLimit: BODY_LIMIT,
+    // A request that trickles in must not hold up a clean stop for long.
+    requestTimeout: 15_000,
     genReqId: () => randomUUID(),
     requestIdHeader: false,
     logger: false,

@@ -1,5 +1,7 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
 import { defaultPolicies } from '@xtimer/pipeline';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { setup, timer } from './support.js';
 
 it('reads back what was sent, with defaults, four-byte text and moments as epoch ms', async () => {
@@ -106,6 +108,19 @@ it('tries a callback without storing anything', async () => {
   });
   expect(blocked.json.data.field).toBe('notifyHTTPParam.url');
   expect((await get('/xtimer/getTaskList')).json.data.list).toEqual([]);
+});
+
+it('lets no test call hold up a clean stop', async () => {
+  const { app, post } = await setup();
+  const silent = createServer().listen(0, '127.0.0.1');
+  await once(silent, 'listening');
+  onTestFinished(() => void silent.close());
+  const { port } = silent.address() as { port: number };
+  const notifyHTTPParam = { method: 'GET', url: `http://127.0.0.1:${port}/` };
+  const tried = post('/xtimer/testCallback', { notifyHTTPParam, timeoutMs: 1_800_000 });
+  await once(silent, 'connection');
+  await app.close();
+  expect((await tried).json.data.error).toMatch(/^CALLBACK_ABORTED/);
 });
 
 it('gives an app a new signing secret', async () => {

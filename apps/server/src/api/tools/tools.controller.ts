@@ -1,4 +1,4 @@
-import { Body, Controller, Headers, Inject } from '@nestjs/common';
+import { Body, Controller, Headers, Inject, type OnModuleDestroy } from '@nestjs/common';
 import { ApiBearerAuth, ApiTags } from '@nestjs/swagger';
 import { CallbackTested, CronPreview, PreviewCron, TestCallback } from '@xtimer/contracts';
 import {
@@ -23,7 +23,9 @@ import { callbackOf, policiesOf } from '../timers/timer-mapping.js';
 @ApiTags('tools')
 @ApiBearerAuth()
 @Controller('xtimer')
-export class ToolsController {
+export class ToolsController implements OnModuleDestroy {
+  private readonly stopping = new AbortController();
+
   constructor(
     @Inject(CONFIG) private readonly config: Config,
     @Inject(CLOCK) private readonly clock: Clock,
@@ -31,6 +33,11 @@ export class ToolsController {
     @Inject(DATABASE) private readonly database: Database,
     private readonly targets: TargetCheck,
   ) {}
+
+  /** A long test call would hold up the HTTP side's closing, and with it the handing over of locks. */
+  onModuleDestroy(): void {
+    this.stopping.abort();
+  }
 
   @PostRoute('previewCron', 'What a cron expression means and when it fires next', CronPreview)
   previewCron(
@@ -73,7 +80,7 @@ export class ToolsController {
     };
     const task = { timerId: 0, runTimer: Math.floor(this.clock.now()), attempt: 1, payload: null };
     const sentAt = performance.now();
-    const answer = await this.callbacks.call(task, definition, new AbortController().signal);
+    const answer = await this.callbacks.call(task, definition, this.stopping.signal);
     const { status, error } = decideResult(answer, policies);
     return {
       success: status === TaskStatus.succeeded,
