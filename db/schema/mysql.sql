@@ -79,7 +79,7 @@ CREATE TABLE `timer_task` (
   `error` text DEFAULT NULL,
   PRIMARY KEY (`run_timer`,`timer_id`),
   KEY `timer_task_timer` (`timer_id`),
-  KEY `timer_task_app` (`app`,`run_timer`)
+  KEY `timer_task_app` (`app`,`run_timer`,`timer_id`)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
 CREATE TABLE `timer_task_attempt` (

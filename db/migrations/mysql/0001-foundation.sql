@@ -41,7 +41,8 @@ CREATE TABLE IF NOT EXISTS xtimer (
   KEY xtimer_app (app, timer_id)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin;
 
--- Clustered by time: planning appends, a slice is one range. InnoDB adds the primary key to both indexes.
+-- Clustered by time: planning appends, a slice is one range. InnoDB adds the primary key to an index by itself,
+-- but MySQL sorts by a column added so only where the index does not name the other one.
 -- No index on status: each claim and each result would move its entry.
 CREATE TABLE IF NOT EXISTS timer_task (
   run_timer BIGINT NOT NULL,
@@ -68,7 +69,7 @@ CREATE TABLE IF NOT EXISTS timer_task (
   error TEXT NULL,
   PRIMARY KEY (run_timer, timer_id),
   KEY timer_task_timer (timer_id),
-  KEY timer_task_app (app, run_timer)
+  KEY timer_task_app (app, run_timer, timer_id)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin;
 
 CREATE TABLE IF NOT EXISTS timer_task_attempt (

@@ -11,7 +11,7 @@ import type { Answer, Statement, Work } from './work.js';
 const query = queryFiles('mysql');
 
 /** MySQL 8+ and MariaDB 10.11+. */
-const mysqlDialect: Dialect = {
+export const mysqlDialect: Dialect = {
   insertIgnore: 'INSERT IGNORE',
   forUpdate: 'FOR UPDATE',
   force: (index) => ` FORCE INDEX (${index})`,

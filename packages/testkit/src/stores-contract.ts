@@ -532,6 +532,8 @@ export function storesContract(name: string, openWorld: () => Promise<StoresWorl
         expect(
           await two.tasks.finish([failed(b), retry(c, 1), { ...succeeded(a), claimId: a.claimId + 1_000_000 }]),
         ).toEqual([]);
+        const stranger = { ...succeeded(a), claimId: a.claimId + 1_000_000 };
+        expect(await two.tasks.finish([succeeded(b), succeeded(c), stranger])).toEqual([]);
         expect(await history()).toEqual(before);
         expect(await one.tasks.attempts(b)).toEqual([]);
         // Beside them, those that do hold theirs are written.
