@@ -19,12 +19,16 @@ const API = /^\/(xtimer|apps|topics|jobs|auth|users|keys|audit|docs|healthz|read
 export class ConsoleFiles {
   private paths: ReadonlySet<string> = new Set();
 
+  constructor(private readonly root = ROOT) {}
+
   async register(server: FastifyInstance): Promise<void> {
-    const entries = await readdir(ROOT, { recursive: true, withFileTypes: true }).catch(() => []);
+    const entries = await readdir(this.root, { recursive: true, withFileTypes: true }).catch(() => []);
     const files = entries.filter((entry) => entry.isFile());
     if (files.length === 0) return;
-    await server.register(fastifyStatic, { root: ROOT, serve: false, cacheControl: false });
-    this.paths = new Set(files.map((file) => relative(ROOT, join(file.parentPath, file.name)).replaceAll('\\', '/')));
+    await server.register(fastifyStatic, { root: this.root, serve: false, cacheControl: false });
+    this.paths = new Set(
+      files.map((file) => relative(this.root, join(file.parentPath, file.name)).replaceAll('\\', '/')),
+    );
   }
 
   /** `true`: answered. */
@@ -38,9 +42,8 @@ export class ConsoleFiles {
       reply.header('cache-control', immutable ? 'public, max-age=31536000, immutable' : 'no-cache').sendFile(file);
       return true;
     }
-    if (API.test(path) || !request.headers.accept?.includes('text/html')) {
-      if (path !== '/') return false;
-    }
+    const isPage = path === '/' || (request.headers.accept?.includes('text/html') && !API.test(path));
+    if (!isPage) return false;
     if (this.paths.has('index.html')) reply.header('cache-control', 'no-cache').sendFile('index.html');
     else reply.type('text/html; charset=utf-8').send(NOT_BUILT);
     return true;

@@ -6,10 +6,9 @@ import {
   type Clock,
   compile,
   type Definition,
-  decideResult,
   defaultPolicies,
   describe,
-  TaskStatus,
+  matchesStatus,
 } from '@xtimer/pipeline';
 import type { Database } from '@xtimer/store-sql';
 import type { z } from 'zod';
@@ -81,13 +80,13 @@ export class ToolsController implements OnModuleDestroy {
     const task = { timerId: 0, runTimer: Math.floor(this.clock.now()), attempt: 1, payload: null };
     const sentAt = performance.now();
     const answer = await this.callbacks.call(task, definition, this.stopping.signal);
-    const { status, error } = decideResult(answer, policies);
+    const { httpStatus, error } = answer;
     return {
-      success: status === TaskStatus.succeeded,
-      httpStatus: answer.httpStatus,
+      success: !error && httpStatus !== null && matchesStatus(policies.success.status, httpStatus),
+      httpStatus,
       costTime: Math.round(performance.now() - sentAt),
       output: answer.output,
-      error,
+      error: error && `${error.code}: ${error.message}`,
     };
   }
 }
