@@ -40,9 +40,9 @@ try {
   await cleanUp();
 }
 
-if (services.missing.length > 0 && process.env.CI === 'true') {
-  say(`CI=true and not everything could run:\n${services.missing.join('\n')}`);
-  process.exitCode = 1;
+if (process.env.CI === 'true' && services.missing.length > 0) {
+  say(`CI=true, and not everything could run:\n${services.missing.join('\n')}`);
+  totals = add(totals, { passed: 0, failed: services.missing.length, skipped: 0 });
 }
 if (totals.failed > 0) process.exitCode = 1;
 say(`\n${summaryLine(totals)}`);
