@@ -12,6 +12,8 @@ interface Lane<T> {
   calling: number;
   /** Claimed and due, waiting for a free call. */
   ready: (() => void)[];
+  /** In `readyTurn`. */
+  inTurn: boolean;
   /** Calls that ended in the pace window under way and in the one before. */
   ended: number;
   endedBefore: number;
@@ -27,7 +29,10 @@ export class Lanes<T> {
   private lanes = new Map<string, Lane<T>>();
   /** Lanes with something waiting, in turn. */
   private turn: string[] = [];
+  /** Lanes whose host has a call free for what is ready, in turn: they wait for the node only. */
+  private readyTurn: string[] = [];
   private taken = 0;
+  private calling = 0;
 
   constructor(
     private readonly clock: Pick<Clock, 'now'>,
@@ -73,13 +78,12 @@ export class Lanes<T> {
     if (lane.taken === 0 && lane.head === lane.waiting.length) this.lanes.delete(host);
   }
 
-  /** Runs `start` now, or as soon as the host has a call free. */
+  /** Runs `start` now, or as soon as the host and the node have a call free. */
   call(host: string, start: () => void): void {
     const lane = this.lane(host);
-    if (lane.calling < this.limits.perHost) {
-      lane.calling++;
-      start();
-    } else lane.ready.push(start);
+    lane.ready.push(start);
+    this.offer(host, lane);
+    this.startReady();
   }
 
   /** A call that `call` started has ended. */
@@ -87,13 +91,33 @@ export class Lanes<T> {
     const lane = this.lane(host);
     this.turnWindow(lane);
     lane.ended++;
-    const next = lane.ready.shift();
-    if (next) next();
-    else lane.calling--;
+    lane.calling--;
+    this.calling--;
+    this.offer(host, lane);
+    this.startReady();
   }
 
   get inFlight(): number {
     return this.taken;
+  }
+
+  private offer(host: string, lane: Lane<T>): void {
+    if (lane.inTurn || lane.ready.length === 0 || lane.calling >= this.limits.perHost) return;
+    lane.inTurn = true;
+    this.readyTurn.push(host);
+  }
+
+  private startReady(): void {
+    while (this.calling < this.limits.perNode && this.readyTurn.length > 0) {
+      const host = this.readyTurn.shift()!;
+      const lane = this.lane(host);
+      const start = lane.ready.shift()!;
+      lane.inTurn = false;
+      lane.calling++;
+      this.calling++;
+      this.offer(host, lane);
+      start();
+    }
   }
 
   private allowance(lane: Lane<T>): number {
@@ -119,6 +143,7 @@ export class Lanes<T> {
         taken: 0,
         calling: 0,
         ready: [],
+        inTurn: false,
         ended: 0,
         endedBefore: 0,
         windowStart: this.clock.now(),

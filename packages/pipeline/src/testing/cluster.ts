@@ -6,6 +6,7 @@ import { taskIdOf } from '../timer/task.js';
 import { type Definition, defaultPolicies } from '../timer/timer.js';
 import { FakeBuckets } from './memory-buckets.js';
 import { MemoryStores } from './memory-stores.js';
+import { seededRandom } from './random.js';
 
 /** One call as the receiver saw it. */
 export interface SeenCall extends CallbackTask {
@@ -25,7 +26,7 @@ export class Cluster {
   readonly nodes = new Map<string, { pipeline: Pipeline; kill: () => void }>();
   /** What the receiver answers; may take its (virtual) time. */
   answer: (call: SeenCall) => CallbackAnswer | Promise<CallbackAnswer> = () => ok;
-  private seed = 1;
+  private readonly random = seededRandom(1);
 
   async start(...nodeIds: string[]): Promise<void> {
     for (const nodeId of nodeIds) {
@@ -49,7 +50,7 @@ export class Cluster {
           locks: this.buckets,
           callbacks,
           clock: this.clock,
-          random: () => this.random(),
+          random: this.random,
         },
         {
           node: {
@@ -116,14 +117,6 @@ export class Cluster {
   doubled(): string[] {
     const ids = this.calls.map(taskIdOf);
     return ids.filter((id, i) => ids.indexOf(id) !== i);
-  }
-
-  private random(): number {
-    // mulberry32: the same run every time.
-    this.seed = (this.seed + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(this.seed ^ (this.seed >>> 15), 1 | this.seed);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   }
 }
 

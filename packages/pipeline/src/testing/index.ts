@@ -2,3 +2,5 @@
 export * from './cluster.js';
 export * from './memory-buckets.js';
 export * from './memory-stores.js';
+export * from './random.js';
+export * from './samples.js';
