@@ -98,6 +98,28 @@ describe.each(worlds)('$name: a cron becomes callbacks and history', ({ name, mi
       expect((await api.server.api(`/xtimer/enableTimer?app=e2e&timerId=${timerId}`)).status).toBe(429);
     });
 
+    it('plans from now on when it is enabled or edited: a slot that has passed does not fire', async () => {
+      const daily = (instant: number) => {
+        const [hour, minute, second] = new Date(instant).toISOString().slice(11, 19).split(':').map(Number);
+        return `${second} ${minute} ${hour} * * ?`;
+      };
+      const DAY = 86_400_000;
+      const soon = Math.ceil(Date.now() / 1000) * 1000 + 4_000;
+      const paused = await api.create({ cron: daily(soon), notifyHTTPParam: target(), enable: true });
+      await api.pause(paused);
+      const passed = soon - 60_000;
+      const later = soon + 5 * 3_600_000;
+      const edited = await api.create({ cron: daily(later), notifyHTTPParam: target(), enable: true });
+      expect((await api.update(edited, { name: 'renamed', notifyHTTPParam: target('/new') })).nextFireAt).toBe(later);
+      const moved = await api.update(edited, { cron: daily(passed) });
+      expect(moved).toMatchObject({ status: 2, name: 'renamed', nextFireAt: passed + DAY });
+      expect((await api.update(paused, { name: 'renamed' })).status).toBe(1);
+      await at(soon + 500);
+      expect(await api.enable(paused)).toMatchObject({ status: 2, nextFireAt: soon + DAY });
+      await at(soon + 2_500);
+      expect([...callsOf(receiver, paused), ...callsOf(receiver, edited)]).toEqual([]);
+    });
+
     it('runs once now, with the body of the run, also while paused', async () => {
       const timerId = await api.create({ cron: NEVER, notifyHTTPParam: target('/echo') });
       const { taskId } = await api.post<{ taskId: string }>('/xtimer/runTimer', { timerId, body: { mine: '✓' } });

@@ -135,6 +135,26 @@ function good<T>(path: string, answer: { status: number; message: string; data: 
   return answer.data;
 }
 
+/**
+ * The longest time this process, the receiver, did not get to look up, ms. On a loaded machine that much of a
+ * lateness is the test's own; subtracting it keeps the promise's number as it is.
+ */
+export function stallMeter(): () => number {
+  let worst = 0;
+  let before = performance.now();
+  const timer = setInterval(() => {
+    const now = performance.now();
+    worst = Math.max(worst, now - before - 20);
+    before = now;
+  }, 20);
+  return () => {
+    clearInterval(timer);
+    return worst;
+  };
+}
+
+export const latest = (calls: readonly ReceivedCall[]): number => Math.max(...calls.map(({ lateness }) => lateness!));
+
 /** What arrived for one timer, oldest first. */
 export const callsOf = (receiver: Receiver, timerId: number): ReceivedCall[] =>
   receiver.calls.filter(({ headers }) => headers['x-xtimer-timer-id'] === String(timerId));
