@@ -7,6 +7,9 @@ import type { Logger } from 'pino';
 import type { Config } from './config/config.js';
 import { StartError } from './start-error.js';
 
+/** Requests answer 503 within 5 s when the database hangs. */
+const DATABASE_TIMEOUT_MS = 4_500;
+
 export interface Stores {
   database: Database;
   buckets: BucketStore;
@@ -32,7 +35,7 @@ export async function openMigrated(config: Config, log: Logger): Promise<Databas
   const { databaseUrl: url, bucketsNum } = config;
   const advice = 'check XTIMER_DATABASE_URL and that the database is running and lets this user in';
   return patiently({ what: `the database ${databaseAddress(url)}`, advice, config, log }, async () => {
-    const database = await openDatabase({ url, bucketsNum });
+    const database = await openDatabase({ url, bucketsNum, timeoutMs: DATABASE_TIMEOUT_MS });
     try {
       await database.migrate();
       return database;
