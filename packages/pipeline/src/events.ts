@@ -17,6 +17,8 @@ export interface PipelineEvents {
   'task.outcomeLost': { timerId: number; runTimer: number };
   'task.leaseLost': { timerId: number; runTimer: number };
   'results.delayed': { waiting: number; error: Error };
+  'timer.caughtUp': { timerId: number; kept: number; skipped: number };
+  'timer.paused': { timerId: number; reason: string };
   'node.recovered': { tasks: number };
   'node.joined': { nodeId: string };
   'node.left': { nodeId: string };

@@ -16,6 +16,8 @@ export * from './migrator/horizon.js';
 export * from './migrator/migrator.js';
 export * from './migrator/plan.js';
 export * from './pipeline.js';
+export * from './recovery/catch-up.js';
+export * from './recovery/misfire.js';
 export * from './recovery/recovery.js';
 export * from './recurrence/cron-error.js';
 export * from './recurrence/describe.js';

@@ -7,8 +7,10 @@ import type { Callbacks } from './executor/ports.js';
 import type { Clock, Random } from './lifecycle/clock.js';
 import { Loop } from './lifecycle/loop.js';
 import { Membership } from './lifecycle/membership.js';
-import { STEP_MS } from './migrator/horizon.js';
+import { horizonOf } from './migrator/horizon.js';
 import { defaultMigratorOptions, Migrator } from './migrator/migrator.js';
+import { AutoPause } from './recovery/auto-pause.js';
+import { CatchUp } from './recovery/catch-up.js';
 import { Recovery } from './recovery/recovery.js';
 import { defaultSchedulerOptions, Scheduler } from './scheduler/scheduler.js';
 import type { NodeInfo, TaskStore, TimerStore } from './timer/ports.js';
@@ -64,14 +66,25 @@ export class Pipeline {
     const { membership } = this;
     this.index = new IndexKeeper(
       { buckets, tasks, membership, clock, events },
-      { horizonMs: 2 * STEP_MS, pageSize: 1_000 },
+      { horizonOf: (bucket) => horizonOf(bucket, bucketsNum, clock.now()), pageSize: 1_000 },
     );
+    const submit = (due: readonly DueTask[]) => {
+      if (this.worker) this.executor.submit(due);
+    };
+    const place = async (due: readonly DueTask[]) => {
+      await this.index.add(due);
+      submit(due.filter((task) => task.dueAt < clock.now() + defaultTriggerOptions.readAheadMs));
+    };
+    const definitions = new Definitions(timers);
+    const catchUp = new CatchUp({ timers, tasks, clock, events, place });
     this.executor = new Executor(
       {
         tasks,
         buckets,
         callbacks,
-        definitions: new Definitions(timers),
+        definitions,
+        catchUp,
+        place,
         lease: membership,
         clock,
         random,
@@ -84,13 +97,6 @@ export class Pipeline {
         nodeId,
       },
     );
-    const submit = (due: readonly DueTask[]) => {
-      if (this.worker) this.executor.submit(due);
-    };
-    const place = async (due: readonly DueTask[]) => {
-      await this.index.add(due);
-      submit(due.filter((task) => task.dueAt < clock.now() + defaultTriggerOptions.readAheadMs));
-    };
     this.scheduler = new Scheduler(
       { locks, tasks, membership, clock, events, submit },
       { ...defaultSchedulerOptions, nodeId, bucketsNum },
@@ -105,11 +111,17 @@ export class Pipeline {
       submit,
     });
     const migrator = new Migrator(
-      { timers, tasks, index: this.index, membership, clock, events, submit },
+      { timers, tasks, catchUp, index: this.index, membership, clock, events, submit },
       { ...defaultMigratorOptions, bucketsNum },
     );
     const recovery = new Recovery({ tasks, membership, clock, events, place });
-    this.commands = new TimerService({ timers, tasks, index: this.index, buckets, migrator, clock, submit });
+    this.commands = new TimerService({ timers, tasks, buckets, migrator, clock, place });
+    new AutoPause({
+      timers,
+      definitions,
+      pause: (timerId, reason) => this.commands.pauseByPlatform(timerId, reason),
+      events,
+    });
 
     this.loops = {
       heartbeat: new Loop('heartbeat', () => membership.pass(), events),

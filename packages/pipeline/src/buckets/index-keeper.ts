@@ -31,7 +31,11 @@ export class IndexKeeper {
 
   constructor(
     private readonly ports: IndexKeeperPorts,
-    private readonly options: { horizonMs: number; pageSize: number },
+    private readonly options: {
+      /** Up to where the bucket is expanded now; what is due later waits in the database. */
+      horizonOf: (bucket: number) => number;
+      pageSize: number;
+    },
   ) {}
 
   isDown(): boolean {
@@ -40,12 +44,13 @@ export class IndexKeeper {
 
   /** Adds tasks; when the store is away they are found in the database, and their buckets are filled again later. */
   async add(tasks: readonly DueTask[]): Promise<void> {
-    if (tasks.length === 0) return;
+    const near = tasks.filter((task) => task.dueAt < this.options.horizonOf(task.bucket));
+    if (near.length === 0) return;
     try {
-      await this.ports.buckets.add(tasks);
+      await this.ports.buckets.add(near);
     } catch (error) {
       if (!(error instanceof StoreUnavailableError)) throw error;
-      for (const task of tasks) this.incomplete.add(task.bucket);
+      for (const task of near) this.incomplete.add(task.bucket);
     }
   }
 
@@ -61,8 +66,9 @@ export class IndexKeeper {
     try {
       if (this.incomplete.size > 0) {
         // Whoever looks after these buckets, us or another node, sees that they need filling.
-        await buckets.beginFill([...this.incomplete], randomUUID());
-        this.incomplete.clear();
+        const begun = [...this.incomplete];
+        await buckets.beginFill(begun, randomUUID());
+        for (const bucket of begun) this.incomplete.delete(bucket);
       }
       const unfilled = await buckets.unfilled(membership.buckets());
       if (this.down) events.emit('index.down', { down: false });
@@ -87,11 +93,11 @@ export class IndexKeeper {
       const page: DueTask[] = await tasks.notRun({
         buckets: unfilled,
         from: startedAt - 2 * MINUTE_MS,
-        to: startedAt + this.options.horizonMs,
+        to: Math.max(...unfilled.map(this.options.horizonOf)),
         after,
         limit: this.options.pageSize,
       });
-      await buckets.add(page);
+      await buckets.add(page.filter((task) => task.dueAt < this.options.horizonOf(task.bucket)));
       count += page.length;
       if (page.length < this.options.pageSize) break;
       after = page.at(-1)!;

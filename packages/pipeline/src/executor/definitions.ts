@@ -30,7 +30,9 @@ export class Definitions {
     }
     if (missing.size === 0) return;
     for (const definition of await this.timers.definitions([...missing])) {
-      this.cache.set(definition.timerId, definition);
+      // An answer that was overtaken by a later one is older than what is here.
+      const { timerId, revision } = definition;
+      if (revision >= (this.cache.get(timerId)?.revision ?? 0)) this.cache.set(timerId, definition);
     }
     for (const timerId of this.cache.keys()) {
       if (this.cache.size <= this.capacity) break;

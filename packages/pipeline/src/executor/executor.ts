@@ -2,6 +2,8 @@ import type { TimeBuckets } from '../buckets/ports.js';
 import type { Events } from '../events.js';
 import type { Clock, Random } from '../lifecycle/clock.js';
 import type { NodeLease } from '../lifecycle/membership.js';
+import type { CatchUp } from '../recovery/catch-up.js';
+import { Reason, TaskStatus } from '../status.js';
 import type { TaskStore } from '../timer/ports.js';
 import { type ClaimedTask, type DueTask, type TaskResult, taskIdOf } from '../timer/task.js';
 import type { Definition } from '../timer/timer.js';
@@ -12,12 +14,16 @@ import { Group } from './group.js';
 import { hostOf } from './host.js';
 import { Lanes } from './lanes.js';
 import type { Callbacks } from './ports.js';
+import { Turns } from './turns.js';
 
 export interface ExecutorPorts {
   tasks: TaskStore;
   buckets: TimeBuckets;
   callbacks: Callbacks;
   definitions: Definitions;
+  catchUp: Pick<CatchUp, 'settle'>;
+  /** Puts retries into the sorted sets and, as they are due, back to us. */
+  place: (tasks: readonly DueTask[]) => Promise<void>;
   lease: NodeLease;
   clock: Clock;
   random: Random;
@@ -37,9 +43,17 @@ export interface ExecutorOptions {
    * herd is claimed before it falls. What an edit or a pause must wait for before it answers.
    */
   claimLeadMs: number;
+  /** A task held back by its timer's overlap rule is tried again after this, ms. */
+  overlapRetryMs: number;
 }
 
-export const defaultExecutorOptions = { concurrency: 1000, perHost: 128, groupLimit: 1000, claimLeadMs: 50 };
+export const defaultExecutorOptions = {
+  concurrency: 1000,
+  perHost: 128,
+  groupLimit: 1000,
+  claimLeadMs: 50,
+  overlapRetryMs: 250,
+};
 
 interface Claimed {
   task: ClaimedTask;
@@ -64,6 +78,7 @@ export class Executor {
   private readonly toSend: DueQueue<Claimed>;
   private readonly lanes: Lanes<{ task: DueTask; host: string }>;
   private readonly results: Group<TaskResult>;
+  private readonly turns = new Turns();
   private readonly cut = new AbortController();
   private claiming = 0;
   private stopping = false;
@@ -117,13 +132,21 @@ export class Executor {
     giveUp.abort();
     // What is cut now stays claimed under this node: once we have left, recovery calls it again with the same key.
     this.cut.abort();
-    await Promise.race([this.results.flushed(), clock.sleepUntil(clock.now() + 5000)]);
+    const written = idle.then(() => this.results.flushed());
+    const waited = new AbortController();
+    await Promise.race([written, clock.sleepUntil(clock.now() + 5000, waited.signal)]);
+    waited.abort();
   }
 
-  /** The host decides the lane, and the definition names the host: it must be at hand before the claim. */
+  /**
+   * The host decides the lane, and the definition names the host: it must be at hand before the claim. Slots
+   * missed by more than their timer's grace are settled by its misfire rule first: what is left out is refused
+   * by the claim, what still runs has a new `dueAt`.
+   */
   private async prepare(tasks: DueTask[]): Promise<void> {
     try {
       await this.ports.definitions.load(tasks.map((task) => task.timerId));
+      for (const [timerId, since] of this.missed(tasks)) await this.ports.catchUp.settle(timerId, since);
     } catch (error) {
       // Forgotten here, they are handed out again with the next pass.
       this.forget(tasks);
@@ -133,12 +156,28 @@ export class Executor {
     for (const task of tasks) this.toClaim.add(task.dueAt - this.options.claimLeadMs, task);
   }
 
+  /** Timers with slots overdue by more than their grace, each with the oldest. A retry (`dueAt` moved) is no slot. */
+  private missed(tasks: readonly DueTask[]): Map<number, number> {
+    const now = this.ports.clock.now();
+    const oldest = new Map<number, number>();
+    for (const { timerId, runTimer, dueAt } of tasks) {
+      const graceMs = this.ports.definitions.peek(timerId)?.policies.misfire.graceMs;
+      if (graceMs === undefined || dueAt !== runTimer || now - dueAt <= graceMs) continue;
+      oldest.set(timerId, Math.min(runTimer, oldest.get(timerId) ?? runTimer));
+    }
+    return oldest;
+  }
+
   private enqueue(tasks: DueTask[]): void {
     if (this.stopping) {
       this.forget(tasks);
       return;
     }
     for (const task of tasks) {
+      if (this.turns.hasEarlier(task)) {
+        this.turns.wait(task);
+        continue;
+      }
       const host = hostOf(this.ports.definitions.peek(task.timerId));
       this.lanes.enqueue(host, { task, host });
     }
@@ -167,8 +206,13 @@ export class Executor {
     let claimed: ClaimedTask[];
     try {
       if (leaseToken === null) throw new Error("this node's lease has lapsed");
-      const dueBy = Math.ceil(now + this.options.claimLeadMs);
-      claimed = await tasks.claim(wanted, { claimId, nodeId: this.options.nodeId, now: Math.floor(now), dueBy });
+      claimed = await tasks.claim(wanted, {
+        claimId,
+        nodeId: this.options.nodeId,
+        now: Math.floor(now),
+        dueBy: Math.ceil(now + this.options.claimLeadMs),
+        exclusive: this.exclusive(wanted),
+      });
       await definitions.load(
         claimed.map((task) => task.timerId),
         new Map(claimed.map((task) => [task.timerId, task.revision])),
@@ -193,16 +237,67 @@ export class Executor {
         this.lanes.release(host);
       }
     }
-    await this.tidy(wanted, refused);
+    for (const task of claimed) this.nextInLine(task);
+    const held = refused.length > 0 ? await this.holdBack(refused) : new Set<DueTask>();
+    await this.tidy(
+      wanted.filter((task) => !held.has(task)),
+      refused.filter((task) => !held.has(task)),
+    );
+  }
+
+  /** Timers among these that allow one running task at a time. */
+  private exclusive(tasks: readonly DueTask[]): Set<number> {
+    const timerIds = tasks.map((task) => task.timerId);
+    return new Set(timerIds.filter((id) => (this.overlapRule(id) ?? 'allow') !== 'allow'));
+  }
+
+  /**
+   * Of refused tasks, those whose timer is busy with another task: the overlap rule skips a slot, or has it wait
+   * here. A retry always waits. Resolves to the tasks that wait.
+   */
+  private async holdBack(refused: readonly DueTask[]): Promise<Set<DueTask>> {
+    const { clock, events, tasks } = this.ports;
+    const waiting = new Set<DueTask>();
+    for (const task of refused) {
+      const rule = this.overlapRule(task.timerId) ?? 'allow';
+      if (rule === 'allow') continue;
+      try {
+        const running = await tasks.running(task.timerId);
+        if (!running || running.runTimer === task.runTimer) continue;
+        const skips = rule === 'skip' && task.dueAt === task.runTimer;
+        if (skips) await tasks.skip([task], Reason.overlap, Math.floor(clock.now()));
+        else waiting.add(task);
+      } catch (error) {
+        waiting.add(task);
+        events.emit('stage.failed', { stage: 'executor', error: error as Error });
+      }
+    }
+    for (const task of waiting) if (this.turns.wait(task)) this.tryLater(task);
+    for (const task of refused) if (!waiting.has(task)) this.nextInLine(task);
+    return waiting;
+  }
+
+  private tryLater(task: DueTask): void {
+    this.toClaim.add(this.ports.clock.now() + this.options.overlapRetryMs, task);
+  }
+
+  private nextInLine(task: DueTask): void {
+    const next = this.turns.leave(task);
+    if (next) this.tryLater(next);
+  }
+
+  private overlapRule(timerId: number) {
+    return this.ports.definitions.peek(timerId)?.policies.overlap;
   }
 
   /** The claim may have taken effect although we never heard so: before anyone tries again it is ended for sure. */
   private async undoClaim(claimId: number, tasks: DueTask[]): Promise<void> {
     const { clock } = this.ports;
-    while (!this.cut.signal.aborted) {
+    for (;;) {
       try {
         return await this.ports.tasks.unclaim(claimId, tasks);
       } catch {
+        if (this.cut.signal.aborted) return;
         await clock.sleepUntil(clock.now() + 200, this.cut.signal);
       }
     }
@@ -225,7 +320,11 @@ export class Executor {
     const { callbacks, clock, events, lease } = this.ports;
     if (lease.token() !== leaseToken) {
       events.emit('task.leaseLost', { timerId: task.timerId, runTimer: task.runTimer });
-      this.ended(task, host);
+      await this.handBack(task, host);
+      return;
+    }
+    if (this.cut.signal.aborted) {
+      await this.handBack(task, host);
       return;
     }
     const startedAt = clock.now();
@@ -233,14 +332,21 @@ export class Executor {
     const finishedAt = clock.now();
     this.lanes.callEnded(host);
     if (answer.error?.code !== 'CALLBACK_ABORTED') {
+      const { random } = this.ports;
+      const { status, dueAt, error } = decideResult(answer, definition.policies, {
+        attempt: task.attempt,
+        now: finishedAt,
+        random,
+      });
       this.results.add({
         timerId: task.timerId,
         runTimer: task.runTimer,
         claimId: task.claimId,
         bucket: task.bucket,
         attempt: task.attempt,
-        ...decideResult(answer, definition.policies),
-        dueAt: task.dueAt,
+        status,
+        error,
+        dueAt: dueAt ?? task.dueAt,
         startedAt: Math.floor(startedAt),
         finishedAt: Math.floor(finishedAt),
         costTime: Math.round(finishedAt - startedAt),
@@ -262,9 +368,19 @@ export class Executor {
       if (written.has(taskIdOf(result))) this.ports.events.emit('task.finished', { result });
       else this.ports.events.emit('task.outcomeLost', { timerId: result.timerId, runTimer: result.runTimer });
     }
+    const retries = batch.filter((result) => result.status === TaskStatus.notRun && written.has(taskIdOf(result)));
+    // Written they are safe; should placing them fail, the sweep finds them.
+    await this.ports
+      .place(retries.map(({ timerId, runTimer, bucket, dueAt }) => ({ timerId, runTimer, bucket, dueAt })))
+      .catch((error) => this.ports.events.emit('stage.failed', { stage: 'executor', error }));
   }
 
-  private ended(task: DueTask, host: string): void {
+  /**
+   * A claimed task whose call was not made is for anyone to take. Nobody else may have seen that our lease lapsed:
+   * renewed meanwhile, it would hold the task for ever.
+   */
+  private async handBack(task: ClaimedTask, host: string): Promise<void> {
+    await this.undoClaim(task.claimId, [task]);
     this.lanes.callEnded(host);
     this.lanes.release(host);
     this.forget([task]);

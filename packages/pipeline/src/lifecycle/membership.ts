@@ -29,6 +29,7 @@ export class Membership implements NodeLease {
   private leaseUntil = 0;
   private leaseToken = 0;
   private steadySince: number | null = null;
+  private answeredAt = Number.NEGATIVE_INFINITY;
   private live: NodeRecord[] = [];
   private mine: number[] = [];
 
@@ -43,10 +44,10 @@ export class Membership implements NodeLease {
   async pass(): Promise<void> {
     const sentAt = Math.floor(this.clock.now());
     const records = await this.tasks.heartbeat(this.node, sentAt, this.options.leaseMs);
-    if (sentAt >= this.leaseUntil) {
-      this.leaseToken++;
-      this.steadySince = sentAt;
-    }
+    const silent = !this.isHeard();
+    this.answeredAt = this.clock.now();
+    if (silent) this.steadySince = this.answeredAt;
+    if (sentAt >= this.leaseUntil) this.leaseToken++;
     this.leaseUntil = sentAt + this.options.leaseMs;
 
     const live = records.filter((record) => record.heartbeatAt > sentAt - this.options.aliveMs);
@@ -79,9 +80,13 @@ export class Membership implements NodeLease {
    * away every lease looks lapsed, and each node must have had its chance to renew.
    */
   mayJudge(): boolean {
-    return (
-      this.steadySince !== null && this.token() !== null && this.clock.now() >= this.steadySince + this.options.leaseMs
-    );
+    const steady = this.steadySince !== null && this.clock.now() >= this.steadySince + this.options.leaseMs;
+    return steady && this.isHeard() && this.token() !== null;
+  }
+
+  /** Whether the registry answered us lately: a gap of ours may be one of everybody's. */
+  private isHeard(): boolean {
+    return this.clock.now() - this.answeredAt <= this.options.aliveMs;
   }
 
   /** Takes no more buckets; the lease goes on for the calls in flight. */

@@ -2,16 +2,18 @@ import type { IndexKeeper } from '../buckets/index-keeper.js';
 import type { Events } from '../events.js';
 import type { Clock } from '../lifecycle/clock.js';
 import type { Membership } from '../lifecycle/membership.js';
+import type { CatchUp } from '../recovery/catch-up.js';
 import { Reason, TimerStatus } from '../status.js';
 import type { PlanAdvance, TaskStore, TimerStore } from '../timer/ports.js';
 import type { DueTask, PlannedTask } from '../timer/task.js';
 import type { Timer } from '../timer/timer.js';
-import { horizonOf } from './horizon.js';
+import { horizonOf, STEP_MS } from './horizon.js';
 import { firesBetween, firstFireAfter, plannedTask, runsLeft } from './plan.js';
 
 export interface MigratorPorts {
   timers: Pick<TimerStore, 'dueForPlanning' | 'advance' | 'find'>;
-  tasks: Pick<TaskStore, 'plan' | 'cancelPlanned'>;
+  tasks: Pick<TaskStore, 'plan' | 'cancelPlanned' | 'notRun'>;
+  catchUp: Pick<CatchUp, 'settle'>;
   index: Pick<IndexKeeper, 'add'>;
   membership: Pick<Membership, 'buckets'>;
   clock: Clock;
@@ -44,6 +46,9 @@ export const defaultMigratorOptions = { pageSize: 500, batchSize: 1_000, windowR
  * If we die  the timer still is due for planning, and the next pass repeats the step without harm.
  */
 export class Migrator {
+  /** Per bucket, up to where retries and jobs that waited in the database are in the sorted sets. */
+  private readonly admitted = new Map<number, number>();
+
   constructor(
     private readonly ports: MigratorPorts,
     private readonly options: MigratorOptions,
@@ -67,13 +72,14 @@ export class Migrator {
     const { clock, events, timers } = this.ports;
     const startedAt = clock.now();
     const horizon = horizonOf(bucket, this.options.bucketsNum, startedAt);
+    await this.admitWaiting(bucket, horizon);
     let after: { nextFireAt: number; timerId: number } | null = null;
     const total = { timers: 0, tasks: 0 };
     for (;;) {
       const page: Timer[] = await timers.dueForPlanning(bucket, horizon, after, this.options.pageSize);
       if (page.length === 0) break;
       total.timers += page.length;
-      total.tasks += await this.expand(page, horizon);
+      total.tasks += await this.expand(await this.settleMissed(page, startedAt), horizon);
       const last = page.at(-1)!;
       after = { nextFireAt: last.nextFireAt!, timerId: last.timerId };
       // Between pages all is consistent: each timer's mark has moved, or will be read again.
@@ -84,9 +90,40 @@ export class Migrator {
     }
   }
 
+  /** What waited in the database, because it was due beyond the horizon, comes into the sorted sets as the horizon moves. */
+  private async admitWaiting(bucket: number, horizon: number): Promise<void> {
+    const from = this.admitted.get(bucket) ?? horizon - STEP_MS;
+    let after: DueTask | null = null;
+    while (from < horizon) {
+      const query = { buckets: [bucket], from, to: horizon, after, limit: this.options.batchSize, exceptCron: true };
+      const page: DueTask[] = await this.ports.tasks.notRun(query);
+      await this.ports.index.add(page);
+      if (page.length < this.options.batchSize) break;
+      after = page.at(-1)!;
+    }
+    this.admitted.set(bucket, horizon);
+  }
+
+  /** Timers nobody planned in time are settled by their misfire rule first, and planned from there on. */
+  private async settleMissed(page: readonly Timer[], now: number): Promise<Timer[]> {
+    const ready: Timer[] = [];
+    for (const timer of page) {
+      if (timer.nextFireAt! >= now - timer.policies.misfire.graceMs) {
+        ready.push(timer);
+        continue;
+      }
+      await this.ports.catchUp.settle(timer.timerId, timer.nextFireAt!);
+      const settled = await this.ports.timers.find(timer.timerId, null);
+      if (settled) ready.push(settled);
+    }
+    return ready;
+  }
+
   /** Writes rows, then sorted sets, then the marks. Resolves to the number of tasks. */
   private async expand(page: readonly Timer[], horizon: number): Promise<number> {
-    const due = page.filter((timer) => timer.nextFireAt !== null && timer.nextFireAt < horizon);
+    const due = page.filter(
+      (timer) => timer.status === TimerStatus.active && timer.nextFireAt !== null && timer.nextFireAt < horizon,
+    );
     const planned = new Map<Timer, number>(due.map((timer) => [timer, 0]));
     let tasks = 0;
     for (const rows of this.inTimeOrder(due, planned, horizon)) {

@@ -23,7 +23,7 @@ export class Recovery {
       /** Puts tasks into the sorted sets and, as they are due, to the executor. */
       place: (tasks: readonly DueTask[]) => Promise<void>;
     },
-    private readonly options = { claimsPerPass: 50 },
+    private readonly options = { claimsPerPass: 1_000 },
   ) {}
 
   async pass(): Promise<void> {

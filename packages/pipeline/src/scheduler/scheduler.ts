@@ -53,7 +53,10 @@ export class Scheduler {
   private done = new Set<string>();
   /** Our buckets at the last pass. */
   private own = new Set<number>();
-  /** Buckets whose past we have read from the database and followed without a gap since. */
+  /**
+   * Buckets whose past we have read from the database and followed without a gap since, each with the moment up to
+   * where it is proven complete.
+   */
   private readonly followed = new Map<number, number>();
 
   constructor(
@@ -128,26 +131,34 @@ export class Scheduler {
     const fresh = [...held].filter((bucket) => !this.followed.has(bucket));
     if (fresh.length === 0) return;
     const complete = await tasks.completeUntil(fresh);
-    for (const bucket of fresh) {
-      const from = Math.min(complete.get(bucket) ?? 0, minuteOf(now) - MINUTE_MS);
-      await this.readAndSubmit([bucket], from, now + this.options.readAheadMs);
-      this.followed.set(bucket, from);
+    const completeUntil = (bucket: number) => Math.min(complete.get(bucket) ?? 0, minuteOf(now) - MINUTE_MS);
+    for (const [from, buckets] of groupBy(fresh, completeUntil)) {
+      await this.readAndSubmit(buckets, from, now + this.options.readAheadMs);
+      for (const bucket of buckets) this.followed.set(bucket, from);
     }
   }
 
-  /** At the end of a minute the database says whether it is complete; what is left goes to the executor again. */
+  /**
+   * At the end of a minute the database says whether it is complete; what is left goes to the executor again, also
+   * of older minutes that another node may still hold, or have died with: the mark never moves over them.
+   */
   private async closeComplete(): Promise<void> {
     const { clock, events, locks, tasks } = this.ports;
     const now = clock.now();
     const ended = this.held().filter((claim) => now >= claim.minute + MINUTE_MS + this.options.closeAfterMs);
     const complete: SliceClaim[] = [];
-    for (const [minute, claims] of groupByMinute(ended)) {
-      const left = await this.readAndSubmit(
-        claims.map((claim) => claim.bucket),
-        minute,
-        minute + MINUTE_MS,
-      );
-      complete.push(...claims.filter((claim) => !left.has(claim.bucket)));
+    const clean = new Set<SliceClaim>();
+    for (const [minute, claims] of groupBy(ended, (claim) => claim.minute)) {
+      const followedFrom = (claim: SliceClaim) => Math.min(this.followed.get(claim.bucket) ?? minute, minute);
+      for (const [from, group] of groupBy(claims, followedFrom)) {
+        const buckets = group.map((claim) => claim.bucket);
+        const latestLeft = await this.readAndSubmit(buckets, from, minute + MINUTE_MS);
+        for (const claim of group) {
+          const latest = latestLeft.get(claim.bucket);
+          if (latest === undefined) clean.add(claim);
+          if (latest === undefined || latest < minute) complete.push(claim);
+        }
+      }
     }
     if (complete.length === 0) return;
     const closed = await locks.close(complete, this.options.nodeId);
@@ -159,26 +170,27 @@ export class Scheduler {
       }
       this.claims.delete(sliceKey(claim));
       this.done.add(sliceKey(claim));
-      // Only what we followed without a gap lets the mark move: an older minute may still be open elsewhere.
-      if (this.followed.has(claim.bucket) && !this.hasOlder(claim)) {
+      if (this.followed.has(claim.bucket) && clean.has(claim) && !this.hasOlder(claim)) {
         progress.set(claim.bucket, Math.max(progress.get(claim.bucket) ?? 0, claim.minute + MINUTE_MS));
       }
       events.emit('slice.closed', claim);
     }
-    if (progress.size > 0) await tasks.setCompleteUntil(progress);
+    if (progress.size === 0) return;
+    await tasks.setCompleteUntil(progress);
+    for (const [bucket, until] of progress) this.followed.set(bucket, until);
   }
 
   private hasOlder(claim: SliceClaim): boolean {
     return this.held().some((other) => other.bucket === claim.bucket && other.minute < claim.minute);
   }
 
-  /** Resolves to the buckets in which something was found. */
-  private async readAndSubmit(buckets: number[], from: number, to: number): Promise<Set<number>> {
-    const found = new Set<number>();
+  /** Resolves to the buckets in which something was found, each with its latest `dueAt`. */
+  private async readAndSubmit(buckets: number[], from: number, to: number): Promise<Map<number, number>> {
+    const found = new Map<number, number>();
     let after: DueTask | null = null;
     for (;;) {
       const page: DueTask[] = await this.ports.tasks.notRun({ buckets, from, to, after, limit: this.options.pageSize });
-      for (const task of page) found.add(task.bucket);
+      for (const task of page) found.set(task.bucket, Math.max(task.dueAt, found.get(task.bucket) ?? 0));
       this.ports.submit(page);
       if (page.length < this.options.pageSize) return found;
       after = page.at(-1)!;
@@ -192,8 +204,13 @@ export class Scheduler {
   }
 }
 
-function groupByMinute(claims: readonly SliceClaim[]): Map<number, SliceClaim[]> {
-  const groups = new Map<number, SliceClaim[]>();
-  for (const claim of claims) groups.set(claim.minute, [...(groups.get(claim.minute) ?? []), claim]);
+function groupBy<T>(items: readonly T[], keyOf: (item: T) => number): Map<number, T[]> {
+  const groups = new Map<number, T[]>();
+  for (const item of items) {
+    const key = keyOf(item);
+    const group = groups.get(key);
+    if (group) group.push(item);
+    else groups.set(key, [item]);
+  }
   return groups;
 }

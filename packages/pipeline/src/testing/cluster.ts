@@ -1,4 +1,5 @@
 import type { CallbackAnswer, Callbacks, CallbackTask } from '../executor/ports.js';
+import { type Clock, sleepWith } from '../lifecycle/clock.js';
 import { settle, VirtualClock } from '../lifecycle/virtual-clock.js';
 import { cadence, Pipeline } from '../pipeline.js';
 import type { NewTimer } from '../timer/commands.js';
@@ -31,6 +32,12 @@ export class Cluster {
   async start(...nodeIds: string[]): Promise<void> {
     for (const nodeId of nodeIds) {
       let dead = false;
+      // A killed process does nothing any more, whatever it had scheduled.
+      const nodeClock: Clock = {
+        now: () => this.clock.now(),
+        schedule: (at, run) => this.clock.schedule(at, () => dead || run()),
+        sleepUntil: (at, signal) => sleepWith(nodeClock, at, signal),
+      };
       const callbacks: Callbacks = {
         call: async (task: CallbackTask, definition: Definition) => {
           if (dead) return new Promise(() => {});
@@ -49,7 +56,7 @@ export class Cluster {
           buckets: this.buckets,
           locks: this.buckets,
           callbacks,
-          clock: this.clock,
+          clock: nodeClock,
           random: this.random,
         },
         {

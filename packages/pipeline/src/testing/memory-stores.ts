@@ -4,6 +4,7 @@ import type {
   CancelOutcome,
   ClaimRight,
   HistoryQuery,
+  Misfire,
   NodeInfo,
   NodeRecord,
   NotRunQuery,
@@ -39,6 +40,7 @@ export class MemoryStores implements TimerStore, TaskStore {
   private readonly claims = new Map<number, { nodeId: string; createdAt: number; refs: TaskRef[] }>();
   /** Claims ended by `unclaim`: one still on its way takes nothing any more. */
   private readonly ended = new Set<number>();
+  private readonly failures = new Map<number, number>();
   private readonly nodes = new Map<string, NodeRecord>();
   private readonly progress = new Map<number, number>();
   /** Rows by the minute of their `dueAt`, so that a simulated hour stays cheap. */
@@ -132,6 +134,13 @@ export class MemoryStores implements TimerStore, TaskStore {
     });
   }
 
+  async countFailure(timerId: number, failed: boolean): Promise<number> {
+    this.enter('countFailure');
+    const count = failed ? (this.failures.get(timerId) ?? 0) + 1 : 0;
+    this.failures.set(timerId, count);
+    return count;
+  }
+
   async definitions(timerIds: readonly number[]): Promise<Definition[]> {
     this.enter('definitions');
     return timerIds.flatMap((timerId) => {
@@ -169,6 +178,7 @@ export class MemoryStores implements TimerStore, TaskStore {
     for (const ref of tasks) {
       const row = this.rows.get(taskIdOf(ref));
       if (row?.status !== TaskStatus.notRun || row.dueAt > claim.dueBy || !this.mayRun(row)) continue;
+      if (claim.exclusive?.has(ref.timerId) && this.runningOf(ref.timerId)) continue;
       Object.assign(row, { status: TaskStatus.running, claimId: claim.claimId, attempt: row.attempt + 1 });
       const { timerId, runTimer, bucket, dueAt, app, attempt, origin, payload } = row;
       const { revision } = this.timers.get(timerId)!;
@@ -238,6 +248,7 @@ export class MemoryStores implements TimerStore, TaskStore {
     this.enter('notRun');
     return this.waitingBetween(query.from, query.to)
       .filter((row) => row.status === TaskStatus.notRun && query.buckets.includes(row.bucket))
+      .filter((row) => !query.exceptCron || !isWaitingSlot(row))
       .filter((row) => row.dueAt >= query.from && row.dueAt < query.to)
       .sort((a, b) => a.runTimer - b.runTimer || a.timerId - b.timerId)
       .filter((row) => !query.after || isAfter(row, query.after))
@@ -276,6 +287,93 @@ export class MemoryStores implements TimerStore, TaskStore {
       .filter((row) => row.timerId === timerId && row.status === TaskStatus.running && row.dueAt > now)
       .map((row) => row.dueAt);
     return ahead.length > 0 ? Math.max(...ahead) : null;
+  }
+
+  async overdue(timerId: number, since: number, before: number, limit: number): Promise<TaskRef[]> {
+    this.enter('overdue');
+    return this.tasksOf(timerId)
+      .filter((row) => isWaitingSlot(row) && row.runTimer >= since && row.runTimer < before)
+      .slice(0, limit)
+      .map(({ runTimer }) => ({ timerId, runTimer }));
+  }
+
+  async misfire({ timerId, app, bucket, version, keep, skip, unplanned, now }: Misfire): Promise<DueTask[]> {
+    this.enter('misfire');
+    const waiting: DueTask[] = [];
+    for (const { runTimer, dueAt } of keep) {
+      const id = taskIdOf({ timerId, runTimer });
+      const row = this.rows.get(id);
+      if (row && !isWaitingSlot(row)) continue;
+      const origin = TaskOrigin.cron;
+      if (row) this.move(row, { dueAt });
+      else await this.plan([{ timerId, runTimer, app, bucket, version, origin, dueAt, payload: null }]);
+      waiting.push(dueTask(this.rows.get(id)!));
+    }
+    if (!skip) return waiting;
+    const kept = new Set(keep.map((slot) => slot.runTimer));
+    const left = this.tasksOf(timerId).filter(
+      (row) => isWaitingSlot(row) && row.runTimer >= skip.from && row.runTimer <= skip.until && !kept.has(row.runTimer),
+    );
+    for (const row of left) this.remove(row);
+    if (left.length + unplanned === 0) return waiting;
+    await this.plan([
+      { timerId, runTimer: skip.from, app, bucket, version, origin: TaskOrigin.cron, dueAt: skip.from, payload: null },
+    ]);
+    Object.assign(this.rows.get(taskIdOf({ timerId, runTimer: skip.from }))!, {
+      status: TaskStatus.skipped,
+      reason: Reason.misfire,
+      skippedCount: left.length + unplanned,
+      skippedUntil: skip.until,
+      finishedAt: now,
+    });
+    return waiting;
+  }
+
+  async skip(refs: readonly TaskRef[], reason: Reason, now: number): Promise<number> {
+    this.enter('skip');
+    const rows = refs.map((ref) => this.rows.get(taskIdOf(ref))).filter((row) => row?.status === TaskStatus.notRun);
+    for (const row of rows) Object.assign(row!, { status: TaskStatus.skipped, reason, finishedAt: now });
+    return rows.length;
+  }
+
+  async replay(tasks: readonly (TaskRef & { dueAt: number })[]): Promise<DueTask[]> {
+    this.enter('replay');
+    const waiting: DueTask[] = [];
+    for (const task of tasks) {
+      const row = this.rows.get(taskIdOf(task));
+      if (!row || !isFinal(row.status) || row.status === TaskStatus.succeeded) continue;
+      const replayCount = row.replayCount + 1;
+      this.move(row, { status: TaskStatus.notRun, reason: null, finishedAt: null, dueAt: task.dueAt, replayCount });
+      waiting.push(dueTask(row));
+    }
+    return waiting;
+  }
+
+  async existing(refs: readonly TaskRef[]): Promise<TaskRef[]> {
+    this.enter('existing');
+    return refs.filter((ref) => this.rows.has(taskIdOf(ref)));
+  }
+
+  async countPlanned(timerId: number, _now: number): Promise<number> {
+    this.enter('countPlanned');
+    return this.tasksOf(timerId).filter(isWaitingSlot).length;
+  }
+
+  async running(timerId: number): Promise<TaskRef | null> {
+    this.enter('running');
+    const row = this.runningOf(timerId);
+    return row ? { timerId, runTimer: row.runTimer } : null;
+  }
+
+  async purge(before: number, apps: { only: string } | { except: readonly string[] }, limit: number): Promise<number> {
+    this.enter('purge');
+    const old = [...this.rows.values()]
+      .filter((row) => row.runTimer < before && isFinal(row.status))
+      .filter((row) => ('only' in apps ? row.app === apps.only : !apps.except.includes(row.app)))
+      .sort((a, b) => a.runTimer - b.runTimer)
+      .slice(0, limit);
+    for (const row of old) this.remove(row);
+    return old.length;
   }
 
   async attempts(ref: TaskRef): Promise<TaskAttempt[]> {
@@ -349,10 +447,21 @@ export class MemoryStores implements TimerStore, TaskStore {
     return [...this.rows.values()].filter((row) => row.timerId === timerId).sort((a, b) => a.runTimer - b.runTimer);
   }
 
+  private runningOf(timerId: number): Task | undefined {
+    return this.tasksOf(timerId).find((row) => row.status === TaskStatus.running);
+  }
+
+  private remove(row: Row | Task): void {
+    const id = taskIdOf(row);
+    this.unindex(this.rows.get(id)!);
+    this.rows.delete(id);
+    this.attemptRows.delete(id);
+  }
+
   private mayRun(row: Row): boolean {
     const timer = this.timers.get(row.timerId);
     if (!timer || timer.status === TimerStatus.deleted) return false;
-    if (ignoresVersion(row)) return true;
+    if (ignoresVersion(row) || row.replayCount > 0) return true;
     return timer.status === TimerStatus.active && (row.version === timer.version || row.attempt > 0);
   }
 
@@ -464,6 +573,10 @@ const newRow = (task: PlannedTask): Row => ({
   startedAt: null,
   finishedAt: null,
 });
+
+/** A slot of the cron before its first attempt. */
+const isWaitingSlot = (row: Task): boolean =>
+  row.status === TaskStatus.notRun && row.origin === TaskOrigin.cron && row.attempt === 0 && row.replayCount === 0;
 
 const dueTask = ({ timerId, runTimer, bucket, dueAt }: Row): DueTask => ({ timerId, runTimer, bucket, dueAt });
 

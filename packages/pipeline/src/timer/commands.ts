@@ -1,4 +1,4 @@
-import type { CancelOutcome } from './ports.js';
+import type { CancelOutcome, HistoryQuery } from './ports.js';
 import type { Task, TaskRef } from './task.js';
 import type { NotifyHttpParam, Timer, TimerPolicies, TimerSchedule } from './timer.js';
 
@@ -18,6 +18,14 @@ export type TimerChanges = Partial<Omit<NewTimer, 'app' | 'enable' | 'policies'>
   enable?: boolean;
 };
 
+export type TaskFilter = Omit<HistoryQuery, 'before' | 'limit'>;
+export type ReplayOutcome = 'accepted' | 'notRetryable' | 'notFound';
+
+export interface MatchCount {
+  matched: number;
+  accepted: number;
+}
+
 /**
  * What users do to timers and tasks. `app: null` is an admin who may touch any app's.
  * Rejects with `CommandError`; `by` is recorded as who did it.
@@ -31,6 +39,25 @@ export interface TimerCommands {
   /** Runs the timer once now; `body` replaces its body for this run. */
   runNow(app: string | null, timerId: number, body: string | null, by: string): Promise<TaskRef>;
   cancel(app: string | null, refs: readonly TaskRef[], by: string): Promise<CancelOutcome[]>;
+  /** Runs the past slots of `[startTime, endTime)` that have no row, paced. */
+  backfill(
+    app: string | null,
+    timerId: number,
+    startTime: number,
+    endTime: number,
+    by: string,
+  ): Promise<{ created: number; existing: number }>;
+  /** Runs ended tasks once more, each the same task with the same key. `ratePerSecond: null`: at once. */
+  replay(
+    app: string | null,
+    refs: readonly TaskRef[],
+    ratePerSecond: number | null,
+    by: string,
+  ): Promise<ReplayOutcome[]>;
+  /** The same for all that match; failed ones unless the filter names a status. `ratePerSecond: null`: the default pace. */
+  replayMatching(filter: TaskFilter, ratePerSecond: number | null, by: string): Promise<MatchCount>;
+  /** Cancels all waiting tasks that match. */
+  cancelMatching(filter: TaskFilter, by: string): Promise<MatchCount>;
   /** `null`: unknown or of another app. */
   findTask(app: string | null, ref: TaskRef): Promise<Task | null>;
 }

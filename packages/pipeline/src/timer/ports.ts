@@ -35,6 +35,11 @@ export interface TimerStore {
   ): Promise<Timer[]>;
   /** Moves `nextFireAt` and `plannedRuns` on by compare-and-set on (`version`, `nextFireAt`). One answer per move, in order. */
   advance(moves: readonly PlanAdvance[]): Promise<boolean[]>;
+  /**
+   * Counts dead letters in a row: one more, or none after a success. Resolves to the count. Changes neither
+   * `revision` nor `version`.
+   */
+  countFailure(timerId: number, failed: boolean): Promise<number>;
   /** Definitions by id, deleted ones included; unknown ids are left out. */
   definitions(timerIds: readonly number[]): Promise<Definition[]>;
 }
@@ -72,7 +77,9 @@ export interface TaskStore {
    * Compare-and-set `notRun → running`, one statement for all (DESIGN section 2, rule 2). Refuses tasks whose
    * timer is not active or has moved on to another version; a retry (`attempt > 0`) only needs the timer
    * active; manual and backfill tasks only need it not deleted. Records the claim under the node, so that
-   * recovery finds what a dead node held. Resolves to the tasks now ours, in the order of `tasks`.
+   * recovery finds what a dead node held. A replayed task only needs the timer not deleted. Tasks of
+   * `exclusive` timers are refused while another task of their timer runs anywhere in the cluster; of several in
+   * one call the earliest wins. Resolves to the tasks now ours, in the order of `tasks`.
    */
   claim(tasks: readonly DueTask[], claim: ClaimRight): Promise<ClaimedTask[]>;
   /**
@@ -110,6 +117,32 @@ export interface TaskStore {
   /** Latest `dueAt` of this timer's claimed tasks that are not due yet (they were claimed a moment ahead); `null`: none. */
   claimedAhead(timerId: number, now: number): Promise<number | null>;
 
+  /** `notRun` first attempts of the timer's cron with `since <= runTimer < before`, ascending. */
+  overdue(timerId: number, since: number, before: number, limit: number): Promise<TaskRef[]>;
+  /**
+   * Carries a misfire decision out in one transaction: kept slots wait for their new `dueAt`, the others become one
+   * skipped row at `skip.from` with `skippedCount` and `skippedUntil`. Resolves to the kept tasks that now wait.
+   */
+  misfire(misfire: Misfire): Promise<DueTask[]>;
+  /** `notRun` → skipped, for this reason. Resolves to the number changed. */
+  skip(refs: readonly TaskRef[], reason: Reason, now: number): Promise<number>;
+  /**
+   * Failed, canceled and skipped tasks wait again, at their new `dueAt`, with `replayCount` one higher; attempts
+   * count on. Resolves to those it changed; the others (not run, running, succeeded, unknown) stay.
+   */
+  replay(tasks: readonly (TaskRef & { dueAt: number })[]): Promise<DueTask[]>;
+  /** Which of the refs have a row. */
+  existing(refs: readonly TaskRef[]): Promise<TaskRef[]>;
+  /** Planned slots of the timer's cron that have not run yet: what `maxRuns` gets back when they are canceled. */
+  countPlanned(timerId: number, now: number): Promise<number>;
+  /** The task that keeps an exclusive timer busy; `null`: none, or the timer isn't exclusive. */
+  running(timerId: number): Promise<TaskRef | null>;
+  /**
+   * Deletes up to `limit` ended tasks with `runTimer < before` and their attempts: of one app, or of all apps but
+   * those in `exceptApps`. Resolves to the number deleted; fewer than `limit` means there are no more.
+   */
+  purge(before: number, apps: { only: string } | { except: readonly string[] }, limit: number): Promise<number>;
+
   find(ref: TaskRef): Promise<Task | null>;
   attempts(ref: TaskRef): Promise<TaskAttempt[]>;
   /** Newest `runTimer` first. Uses an index for every filter; never counts. */
@@ -139,6 +172,26 @@ export interface ClaimRight {
   now: number;
   /** Rows due later than this are refused: what handed them out was out of date. */
   dueBy: number;
+  /** Timers that allow one running task at a time. Absent: none. */
+  exclusive?: ReadonlySet<number>;
+}
+
+/** A timer's missed slots: which still run, and which are left out. */
+export interface Misfire {
+  timerId: number;
+  app: string;
+  bucket: number;
+  version: number;
+  /**
+   * Slots that run all the same, at `dueAt`. They may have a row that has not run, or none yet; one that has left
+   * `notRun` meanwhile stays as it is.
+   */
+  keep: readonly { runTimer: number; dueAt: number }[];
+  /** First and last missed slot left out; `null` when all run. Rows in between that have not run, once, are taken out. */
+  skip: { from: number; until: number } | null;
+  /** Slots left out that never had a row: they are counted with those that had. */
+  unplanned: number;
+  now: number;
 }
 
 export type CancelOutcome = 'canceled' | 'running' | 'ended' | 'notFound';
@@ -149,6 +202,8 @@ export interface NotRunQuery {
   to: number;
   after: TaskRef | null;
   limit: number;
+  /** Leaves out slots of a cron that wait for their first attempt: the migrator itself brings those. */
+  exceptCron?: boolean;
 }
 
 export interface HistoryQuery {

@@ -1,22 +1,21 @@
-import type { IndexKeeper } from '../buckets/index-keeper.js';
 import { CommandError } from '../errors.js';
 import type { Clock } from '../lifecycle/clock.js';
 import type { Migrator } from '../migrator/migrator.js';
-import { firstFireAfter, spreadOffset } from '../migrator/plan.js';
-import { Reason, TaskOrigin, TimerStatus } from '../status.js';
-import type { NewTimer, TimerChanges, TimerCommands } from './commands.js';
+import { firesBetween, firstFireAfter, spreadOffset } from '../migrator/plan.js';
+import { Reason, TaskOrigin, TaskStatus, TimerStatus } from '../status.js';
+import type { NewTimer, ReplayOutcome, TaskFilter, TimerChanges, TimerCommands } from './commands.js';
 import type { CancelOutcome, TaskStore, TimerStore } from './ports.js';
-import type { DueTask, Task, TaskRef } from './task.js';
+import { type DueTask, type Task, type TaskRef, taskIdOf } from './task.js';
 import type { Timer } from './timer.js';
 
 export interface TimerServicePorts {
   timers: TimerStore;
   tasks: TaskStore;
-  index: Pick<IndexKeeper, 'add'>;
   buckets: { remove(tasks: readonly DueTask[]): Promise<void> };
   migrator: Pick<Migrator, 'planNow'>;
   clock: Clock;
-  submit: (tasks: readonly DueTask[]) => void;
+  /** Puts tasks into the sorted sets and, as they are due, to the executor. */
+  place: (tasks: readonly DueTask[]) => Promise<void>;
 }
 
 export const defaultTimerServiceOptions = {
@@ -24,6 +23,13 @@ export const defaultTimerServiceOptions = {
   toggleEveryMs: 3_000,
   /** A new timer is expanded this far before the answer, ms; the migrator's next pass does the rest. */
   planAtOnceMs: 5 * 60_000,
+  /** Slots in one backfill (DESIGN, Settled details), and how many of them start in a second. */
+  backfillSlots: 1_000,
+  backfillPerSecond: 10,
+  /** A replay by filter starts this many tasks a second unless the caller says otherwise. */
+  replayPerSecond: 50,
+  /** Tasks one call by filter touches at most. */
+  matchLimit: 100_000,
 };
 
 /**
@@ -75,20 +81,15 @@ export class TimerService implements TimerCommands {
     return this.changing(app, timerId, async (timer) => {
       if (timer.status === TimerStatus.inactive) return timer;
       const now = this.toggleAllowed(timer, 'paused');
-      const paused = await this.ports.timers.save(
-        timer,
-        {
-          status: TimerStatus.inactive,
-          statusReason: null,
-          nextFireAt: null,
-          toggledAt: now,
-          updatedAt: now,
-          updatedBy: by,
-        },
-        { obsoletesPlanned: true },
-      );
-      if (paused) await this.takeBack(paused, null, Reason.paused);
-      return paused;
+      return this.deactivate(timer, { statusReason: null, toggledAt: now, ...this.stamp(by) });
+    });
+  }
+
+  /** Pauses a timer for a reason of the platform's own, which stays on the timer until somebody enables it. */
+  async pauseByPlatform(timerId: number, statusReason: string): Promise<void> {
+    await this.changing(null, timerId, async (timer) => {
+      if (timer.status === TimerStatus.inactive) return timer;
+      return this.deactivate(timer, { statusReason, ...this.stamp('xtimer') });
     });
   }
 
@@ -125,6 +126,18 @@ export class TimerService implements TimerCommands {
   async runNow(app: string | null, timerId: number, body: string | null, _by: string): Promise<TaskRef> {
     const { clock, tasks } = this.ports;
     const timer = await this.find(app, timerId);
+    const running = timer.policies.overlap === 'skip' ? await tasks.running(timerId) : null;
+    if (running) {
+      throw new CommandError(
+        'CONFLICT',
+        `task ${taskIdOf(running)} is still running and the timer says overlap: skip`,
+        {
+          field: 'timerId',
+          value: timerId,
+          expected: 'no running task of this timer, or overlap: queue or allow',
+        },
+      );
+    }
     // A slot of the cron never lies on this millisecond, so the two can't be taken for one another.
     let runTimer = Math.floor(clock.now());
     const slotMs = spreadOffset(timerId, timer.policies.spreadMs) % 1000;
@@ -140,9 +153,81 @@ export class TimerService implements TimerCommands {
       payload: body,
     };
     await tasks.plan([task]);
-    await this.ports.index.add([task]);
-    this.ports.submit([task]);
+    await this.ports.place([task]);
     return { timerId, runTimer };
+  }
+
+  async backfill(app: string | null, timerId: number, startTime: number, endTime: number, _by: string) {
+    const { clock, place, tasks } = this.ports;
+    const timer = await this.find(app, timerId);
+    const now = Math.floor(clock.now());
+    if (endTime > now) {
+      throw new CommandError('INVALID', `endTime ${endTime} is not past: slots to come are planned by themselves`, {
+        field: 'endTime',
+        value: endTime,
+        expected: `at most ${now}, now`,
+      });
+    }
+    const most = this.options.backfillSlots;
+    const slots = firesBetween(timer, startTime, endTime, most + 1);
+    if (slots.length > most) {
+      throw new CommandError('INVALID', `the range holds more than ${most} slots: ask for a shorter one`, {
+        field: 'endTime',
+        value: endTime,
+        expected: `at most ${most} slots in a call, so at most ${slots[most]}`,
+      });
+    }
+    const refs = slots.map((runTimer) => ({ timerId, runTimer }));
+    const existing = new Set((await tasks.existing(refs)).map((ref) => ref.runTimer));
+    const missing = slots.filter((slot) => !existing.has(slot));
+    const { app: owner, bucket, version } = timer;
+    const created = missing.map((runTimer, i) => ({
+      timerId,
+      runTimer,
+      app: owner,
+      bucket,
+      version,
+      origin: TaskOrigin.backfill,
+      dueAt: now + Math.round((i * 1000) / this.options.backfillPerSecond),
+      payload: null,
+    }));
+    await tasks.plan(created);
+    await place(created);
+    return { created: created.length, existing: existing.size };
+  }
+
+  async replay(
+    app: string | null,
+    refs: readonly TaskRef[],
+    ratePerSecond: number | null,
+    _by: string,
+  ): Promise<ReplayOutcome[]> {
+    const known = new Map<string, Task>();
+    for (const ref of refs) {
+      const task = await this.findTask(app, ref);
+      if (task) known.set(taskIdOf(ref), task);
+    }
+    const accepted = await this.replayPaced([...known.values()], 0, ratePerSecond);
+    const changed = new Set(accepted.map(taskIdOf));
+    return refs.map((ref) => {
+      const id = taskIdOf(ref);
+      // A second mention of the same task replays nothing more.
+      if (changed.delete(id)) return 'accepted';
+      return known.has(id) ? 'notRetryable' : 'notFound';
+    });
+  }
+
+  async replayMatching(filter: TaskFilter, ratePerSecond: number | null, _by: string) {
+    return this.eachMatching({ status: TaskStatus.failed, ...filter }, async (page, before) => {
+      return (await this.replayPaced(page, before, ratePerSecond ?? this.options.replayPerSecond)).length;
+    });
+  }
+
+  async cancelMatching(filter: TaskFilter, by: string) {
+    return this.eachMatching({ status: TaskStatus.notRun, ...filter }, async (page) => {
+      const outcomes = await this.cancel(filter.app, page, by);
+      return outcomes.filter((outcome) => outcome === 'canceled').length;
+    });
   }
 
   async cancel(app: string | null, refs: readonly TaskRef[], _by: string): Promise<CancelOutcome[]> {
@@ -164,6 +249,35 @@ export class TimerService implements TimerCommands {
     return task && (app === null || task.app === app) ? task : null;
   }
 
+  private async replayPaced(tasks: readonly TaskRef[], offset: number, ratePerSecond: number | null) {
+    const now = Math.floor(this.ports.clock.now());
+    const paced = tasks.map(({ timerId, runTimer }, i) => ({
+      timerId,
+      runTimer,
+      dueAt: now + (ratePerSecond === null ? 0 : Math.round(((offset + i) * 1000) / ratePerSecond)),
+    }));
+    const waiting = await this.ports.tasks.replay(paced);
+    await this.ports.place(waiting);
+    return waiting;
+  }
+
+  /** Walks the tasks that match, newest first, a page at a time. */
+  private async eachMatching(
+    filter: TaskFilter,
+    act: (page: Task[], before: number) => Promise<number>,
+  ): Promise<{ matched: number; accepted: number }> {
+    const total = { matched: 0, accepted: 0 };
+    let before: TaskRef | null = null;
+    while (total.matched < this.options.matchLimit) {
+      const page: Task[] = await this.ports.tasks.history({ ...filter, before, limit: 500 });
+      total.accepted += await act(page, total.matched);
+      total.matched += page.length;
+      if (page.length < 500) break;
+      before = page.at(-1)!;
+    }
+    return total;
+  }
+
   /** Makes the timer active and plans from now on: a slot that passed before is not due. */
   private async activate(timer: Timer, changes: { toggledAt?: number; updatedBy: string }): Promise<Timer | null> {
     const { clock, migrator, timers } = this.ports;
@@ -183,13 +297,42 @@ export class TimerService implements TimerCommands {
     return active;
   }
 
+  private async deactivate(timer: Timer, changes: Partial<Timer>): Promise<Timer | null> {
+    const paused = await this.ports.timers.save(
+      timer,
+      { ...changes, status: TimerStatus.inactive, nextFireAt: null },
+      { obsoletesPlanned: true },
+    );
+    if (!paused) return null;
+    const counted = await this.giveRunsBack(paused, null);
+    await this.takeBack(paused, null, Reason.paused);
+    return counted;
+  }
+
+  /**
+   * Planned slots that can't run any more count towards `maxRuns` no longer, and the first fire is set accordingly.
+   * Called once the version has moved on: from then on none of them starts.
+   */
+  private async giveRunsBack(timer: Timer, nextFireFrom: number | null): Promise<Timer> {
+    const { tasks, timers } = this.ports;
+    const plannedRuns =
+      timer.plannedRuns - (await tasks.countPlanned(timer.timerId, Math.floor(this.ports.clock.now())));
+    const nextFireAt = nextFireFrom === null ? null : firstFireAfter({ ...timer, plannedRuns }, nextFireFrom);
+    if (plannedRuns === timer.plannedRuns && nextFireAt === timer.nextFireAt) return timer;
+    return (await timers.save(timer, { plannedRuns, nextFireAt }, { obsoletesPlanned: false })) ?? timer;
+  }
+
   /** The edited schedule from now on; slots that stay keep their tasks, the others are canceled. */
   private async reschedule(timer: Timer, edited: Timer, by: string): Promise<Timer | null> {
     const { clock, migrator, timers } = this.ports;
     const { cron, cronDialect, timezone, startAt, endAt, maxRuns, name, description, notifyHttpParam, policies } =
       edited;
-    const nextFireAt = timer.status === TimerStatus.active ? firstFireAfter(edited, clock.now()) : null;
-    const saved = await timers.save(
+    const now = clock.now();
+    const active = timer.status === TimerStatus.active;
+    // Where runs are counted, the planned ones are given back before the first fire can be known.
+    const counted = timer.maxRuns !== null || maxRuns !== null;
+    const nextFireAt = active && !counted ? firstFireAfter(edited, now) : null;
+    let saved = await timers.save(
       timer,
       {
         cron,
@@ -207,10 +350,10 @@ export class TimerService implements TimerCommands {
       },
       { obsoletesPlanned: true },
     );
-    if (saved) {
-      await migrator.planNow(saved);
-      await this.takeBack(saved, saved.version, Reason.edited);
-    }
+    if (!saved) return null;
+    if (counted) saved = await this.giveRunsBack(saved, active ? now : null);
+    await migrator.planNow(saved);
+    await this.takeBack(saved, saved.version, Reason.edited);
     return saved;
   }
 

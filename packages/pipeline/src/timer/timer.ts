@@ -52,6 +52,8 @@ export interface TimerPolicies {
   misfire: MisfirePolicy;
   overlap: 'allow' | 'skip' | 'queue';
   delivery: 'atLeastOnce' | 'atMostOnce';
+  /** The platform pauses the timer after this many dead letters in a row. `null`: never. */
+  pauseAfterFailures: number | null;
   /** Moves all fires by one fixed offset below this width, ms. 0: none. */
   spreadMs: number;
 }
@@ -65,6 +67,7 @@ export const defaultPolicies: TimerPolicies = {
   misfire: { policy: 'fireOnce', graceMs: 60_000, maxCatchUp: 100 },
   overlap: 'allow',
   delivery: 'atLeastOnce',
+  pauseAfterFailures: null,
   spreadMs: 0,
 };
 
