@@ -5,7 +5,10 @@ import { bucketsFor } from './assign.js';
 const random = seededRandom(7);
 const worlds = Array.from({ length: 40 }, (_, seed) => ({
   bucketsNum: 1 + Math.floor(random() * 256),
-  nodes: Array.from({ length: 1 + Math.floor(random() * 12) }, (_, i) => `host-${seed}-${i}-${Math.floor(random() * 1e6)}`),
+  nodes: Array.from(
+    { length: 1 + Math.floor(random() * 12) },
+    (_, i) => `host-${seed}-${i}-${Math.floor(random() * 1e6)}`,
+  ),
 }));
 
 /** The node of each bucket. */
