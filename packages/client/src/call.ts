@@ -108,7 +108,8 @@ function read(response: Response, text: string, what: string): { data: unknown }
   if (response.ok && answer?.code === 0) return { data: answer.data };
   const { status, headers } = response;
   const common = {
-    status,
+    // A browser hides a redirect behind a 0.
+    status: status || null,
     requestId: headers.get('x-request-id'),
     retryAfterMs: retryAfterMsOf(headers.get('retry-after'), Date.now()),
   };
@@ -117,7 +118,6 @@ function read(response: Response, text: string, what: string): { data: unknown }
     return new XtimerError({ ...common, code, message, data: { ...data } });
   }
   const type = headers.get('content-type')?.split(';', 1)[0] ?? 'no content type';
-  // A browser shows a redirect as status 0.
   const isRedirect = status === 0 || (status >= 300 && status < 400);
   const how = isRedirect ? 'with a redirect, which is not followed' : `${status} with ${type}, not as xtimer does`;
   const message = `${what} answered ${how}: is the url right, and does a proxy stand between?`;

@@ -25,6 +25,7 @@ export class Deadline {
 
   /** Returns early when the deadline comes first. */
   sleep(ms: number): Promise<void> {
+    if (this.signal.aborted) return Promise.resolve();
     return new Promise((resolve) => {
       const done = (): void => {
         clearTimeout(timer);

@@ -232,8 +232,8 @@ it("rejects with the reason of the caller's signal, in a call and between tries"
   expect(waiting.seen).toHaveLength(1);
 
   const between = new AbortController();
-  const failing = await setup(refusal(50300, {}, { 'retry-after': '20' }));
-  const repeated = failing.client.timers.get({ timerId: 1 }, { signal: between.signal });
+  const failing = await setup(refusal(50300, {}, { 'retry-after': '100' }));
+  const repeated = failing.client.timers.get({ timerId: 1 }, { signal: between.signal, timeoutMs: 200_000 });
   await failing.asked();
   // The answer is read by the time the next one is: the call is now in its wait.
   await errorOf(failing.client.timers.get({ timerId: 1 }, { retries: 0 }));
