@@ -44,7 +44,7 @@ describe.skipIf(missing)('three nodes', () => {
     await at(Math.ceil(Date.now() / 1000) * 1000 + 600);
     const killedAt = performance.timeOrigin + performance.now();
     await nodes[1]!.stop('SIGKILL');
-    await at(killedAt + 15_000);
+    await at(killedAt + 8_000);
     const end = Math.floor(Date.now() / 2000) * 2000;
     await Promise.all([...quick, ...slow].map((timerId) => apis[2]!.pause(timerId)));
     await until('all have ended', async () => (await apis[2]!.tasks({ app: 'handover', status: 1 })).length === 0);
