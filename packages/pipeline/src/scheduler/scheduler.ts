@@ -51,6 +51,8 @@ export class Scheduler {
   private readonly claims = new Map<string, SliceClaim>();
   /** Slices known to be done, so that we don't ask again. */
   private done = new Set<string>();
+  /** Slices we gave to another node, and when: for the grace we don't step in for it. */
+  private readonly given = new Map<string, number>();
   /** Our buckets at the last pass. */
   private own = new Set<number>();
   /**
@@ -98,15 +100,20 @@ export class Scheduler {
     const own = new Set(this.ports.membership.buckets());
     const moved = this.held().filter((claim) => this.own.has(claim.bucket) && !own.has(claim.bucket));
     this.own = own;
-    for (const claim of moved) this.claims.delete(sliceKey(claim));
+    for (const claim of moved) {
+      this.claims.delete(sliceKey(claim));
+      this.given.set(sliceKey(claim), this.ports.clock.now());
+    }
     if (moved.length > 0) await this.ports.locks.release(moved, this.options.nodeId);
   }
 
   private async take(): Promise<void> {
     const { clock, events, locks, membership } = this.ports;
     const now = clock.now();
+    for (const [key, at] of this.given) if (now >= at + this.options.graceMs) this.given.delete(key);
+    const known = (key: string) => this.claims.has(key) || this.done.has(key) || this.given.has(key);
     const wanted = wantedSlices(now, membership.buckets(), this.options.bucketsNum, this.options).filter(
-      (slice) => !this.claims.has(sliceKey(slice)) && !this.done.has(sliceKey(slice)),
+      (slice) => !known(sliceKey(slice)),
     );
     const oldest = minuteOf(now) - MINUTE_MS;
     this.done = new Set([...this.done].filter((key) => Number(key.split(':')[1]) >= oldest));
