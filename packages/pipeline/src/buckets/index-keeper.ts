@@ -26,6 +26,7 @@ export interface IndexKeeperPorts {
  */
 export class IndexKeeper {
   private down = false;
+  private filling: Promise<void> | null = null;
   /** Buckets an addition failed for. */
   private readonly incomplete = new Set<number>();
 
@@ -60,7 +61,10 @@ export class IndexKeeper {
     this.down = true;
   }
 
-  /** Looks at the marks and fills what is missing. Resolves to `false` while the store is out of reach. */
+  /**
+   * Looks at the marks and begins to fill what is missing. Resolves to `false` while tasks must be read from the
+   * database: the store is out of reach, or buckets of ours are being filled, which takes its time.
+   */
   async check(): Promise<boolean> {
     const { buckets, events, membership } = this.ports;
     try {
@@ -73,8 +77,13 @@ export class IndexKeeper {
       const unfilled = await buckets.unfilled(membership.buckets());
       if (this.down) events.emit('index.down', { down: false });
       this.down = false;
-      if (unfilled.length > 0) await this.fill(unfilled);
-      return true;
+      if (unfilled.length === 0) return true;
+      this.filling ??= this.fill(unfilled)
+        .catch((error) => events.emit('stage.failed', { stage: 'index', error }))
+        .finally(() => {
+          this.filling = null;
+        });
+      return false;
     } catch (error) {
       if (!(error instanceof StoreUnavailableError)) throw error;
       this.failed();

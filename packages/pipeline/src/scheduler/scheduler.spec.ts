@@ -33,7 +33,11 @@ function setup() {
       { ...defaultSchedulerOptions, nodeId, bucketsNum: 2 },
     );
     /** Held slices as `bucket@minute`, minutes counted from the start. */
-    const held = () => scheduler.held().map((slice) => `${slice.bucket}@${(slice.minute - start) / MINUTE}`).sort();
+    const held = () =>
+      scheduler
+        .held()
+        .map((slice) => `${slice.bucket}@${(slice.minute - start) / MINUTE}`)
+        .sort();
     return Object.assign(world, { scheduler, pass: () => scheduler.pass(), held });
   };
   type Node = ReturnType<typeof node>;

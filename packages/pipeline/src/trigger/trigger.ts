@@ -42,7 +42,7 @@ export const defaultTriggerOptions: TriggerOptions = {
  * Trigger: once a second reads the coming slice of the sorted sets and hands each due task to the executor.
  *
  * Promises   every task of a held slice is handed over before it is due, also when it was added late; while the
- *            sorted sets are out of reach tasks are read from the database.
+ *            sorted sets are out of reach or being filled tasks are read from the database.
  * Leans on   the executor: it knows what it was given already, waits for each task's millisecond, and its claim
  *            turns away what was called. So tasks may be handed over again and again until they are claimed.
  * If we die  whoever takes the slice's lock reads the same members.
@@ -58,7 +58,9 @@ export class Trigger {
   async pass(): Promise<void> {
     const { clock, index } = this.ports;
     const now = clock.now();
-    if ((await index.check()) && (await this.readSlices(now + this.options.readAheadMs))) {
+    const complete = await index.check();
+    const read = !index.isDown() && (await this.readSlices(now + this.options.readAheadMs));
+    if (complete && read) {
       // Members that never reached the sorted sets are found in the database within a few seconds.
       if (now - this.lastSweep >= this.options.sweepEveryMs) {
         this.lastSweep = now;
