@@ -79,6 +79,16 @@ describe('a call', () => {
     expect((await setup().call({ url: target.url, body: text })).output).toBe(text);
   });
 
+  it('sends header values beyond ASCII as UTF-8', async () => {
+    const target = await httpTarget((request, response) =>
+      response.end(Buffer.from(`${request.headers['x-a']}|${request.headers['x-b']}`, 'latin1')),
+    );
+    const header = { 'X-A': 'café ⏰', 'X-B': '{{payload}}!' };
+    const { client } = setup();
+    const answer = await client.call(task({ payload: '👨‍👩‍👧‍👦' }), definition({ url: target.url, header }), never);
+    expect(answer.output).toBe('café ⏰|👨‍👩‍👧‍👦!');
+  });
+
   it('with a header that cannot be sent fails alone', async () => {
     const target = await httpTarget((_, response) => response.end('fine'));
     const { client, call } = setup();

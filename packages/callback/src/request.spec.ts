@@ -23,7 +23,7 @@ describe('placeholders', () => {
   it('are filled in in body and headers, unknown ones stay', () => {
     const request = build({ body: text, header: { 'X-All': text } }, { attempt: 3, payload: '{"a":"ü"}' });
     expect(request).toMatchObject({ body: Buffer.from(filled) });
-    expect(headersOf(request)['x-all']).toBe(filled);
+    expect(Buffer.from(headersOf(request)['x-all']!, 'latin1').toString()).toBe(filled);
   });
 
   it('are data in a URL, whatever they hold', () => {
@@ -44,7 +44,7 @@ describe('placeholders', () => {
     expect(build({ header }, { payload: 'a\r\nX-Evil: 1' })).toEqual({
       problem: expect.stringContaining('line breaks'),
     });
-    expect(build({ header }, { payload: '⏰' })).toEqual({ problem: expect.stringContaining('"X-Payload"') });
+    expect(build({ header }, { payload: 'a\0b' })).toEqual({ problem: expect.stringContaining('"X-Payload"') });
   });
 
   it('are not looked for inside the payload', () => {

@@ -50,7 +50,7 @@ export function compileCallback(definition: Definition): CompiledCallback | { pr
     if (problem) return { problem };
     given.add(name.toLowerCase());
     const value = parseTemplate(text);
-    if (value.names.length === 0) fixedHeaders.push(name, text);
+    if (value.names.length === 0) fixedHeaders.push(name, asHeaderBytes(text));
     else filledHeaders.push({ name, value });
   }
   for (const [name, value] of DEFAULT_HEADERS) if (!given.has(name)) fixedHeaders.push(name, value);
@@ -81,7 +81,7 @@ export function buildRequest(
     const text = fill(value, values);
     const problem = valueProblem(name, text);
     if (problem) return { problem };
-    headers.push(name, text);
+    headers.push(name, asHeaderBytes(text));
   }
   const text = bodyOf(callback.body, task.payload, values);
   const body = text === '' ? null : Buffer.from(text);
@@ -127,6 +127,10 @@ const contentTypeOf = (body: string): string =>
   /^\s*[{[]/.test(body) ? 'application/json' : 'text/plain; charset=utf-8';
 
 /** An app's name may hold anything; `decodeURIComponent` gives it back. */
+/** undici writes one byte for each character: so that text beyond ASCII arrives as UTF-8, its bytes are handed over one by one. */
+const asHeaderBytes = (text: string): string =>
+  /^[\0-\x7f]*$/.test(text) ? text : Buffer.from(text, 'utf8').toString('latin1');
+
 const headerSafe = (text: string): string => (/^[\x21-\x24\x26-\x7e]+$/.test(text) ? text : encodeForUrl(text));
 
 function encodeForUrl(value: string): string {

@@ -8,13 +8,13 @@ describe('headerProblem', () => {
     ['authorization', 'Bearer {{payload}}'],
     ['X-Empty', ''],
     ['X-Latin', 'café'],
+    ['X-Emoji', '⏰ 👨‍👩‍👧‍👦'],
     ['X-Tab', 'a\tb'],
   ])('accepts %s: %j', (name, value) => expect(headerProblem(name, value)).toBeNull());
 
   it.each([
     ['X-A', 'a\r\nX-Evil: 1', 'line breaks'],
     ['X-A', 'a\0b', 'control characters'],
-    ['X-A', '⏰', 'emoji'],
     ['X-A', 1, 'must be a string'],
     ['X-A', null, 'must be a string'],
     ['X-A', ['a'], 'must be a string'],

@@ -131,10 +131,11 @@ export function parseField(field: FieldText, dialect: CronDialect): ParsedField 
     if (quartz && field.name !== 'year' && step > limits.max) {
       refuse(`a step of at most ${limits.max}, as Quartz allows`);
     }
-    if (step >= limits.size) {
+    if (field.name !== 'year' && step > limits.size) refuse(`a step of at most ${limits.size}`);
+    if (step === limits.size) {
       warnings.push({
         code: 'STEP_WIDER_THAN_FIELD',
-        message: `${field.name}: the step in ${item} is as wide as the field or wider, so only its first value is used`,
+        message: `${field.name}: the step in ${item} is as wide as the field, so only its first value is used`,
       });
     }
     if (star) {
@@ -153,6 +154,10 @@ export function parseField(field: FieldText, dialect: CronDialect): ParsedField 
     const end = limits.max - (field.name === 'dayOfWeek' && quartz ? 1 : 0);
     const to = last !== undefined ? numberOf(last) : stepText !== undefined ? end : from;
     if (from > to && field.name === 'year') refuse('a range of years that runs forwards');
+    // Overnight and over the weekend ranges wrap; a crontab's minutes running backwards are a slip (field case 30).
+    if (from > to && !quartz && (field.name === 'minutes' || field.name === 'seconds')) {
+      refuse(`a range of ${field.name} that runs forwards`);
+    }
     plain.push({ kind: 'range', from, to, step });
   }
 

@@ -76,7 +76,7 @@ const decided = new Map<string, 'accept' | 'reject'>([
   ['0 0 12 1 JANUARY ?', 'reject'],
   ['0 0 12 ? * MON#1,FRI#2', 'accept'],
   ['0 0 12 L,15 * ?', 'accept'],
-  ['*/61 * * * *', 'accept'],
+  ['*/61 * * * *', 'reject'],
   ['@every 5m', 'accept'],
 ]);
 

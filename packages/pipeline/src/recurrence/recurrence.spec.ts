@@ -99,3 +99,21 @@ describe('compiling', () => {
     expect(first('0 0 9 ? * 2L', 'unix-seconds')).toBe(2);
   });
 });
+
+/** Field case 30: strict, quick, the same wherever an expression is read. */
+it.each([
+  '*/0 * * * *',
+  '*/00 * * * *',
+  '1/00 * * * *',
+  '*/-1 * * * *',
+  '*/90 * * * *',
+  '60 * * * *',
+  '5-1 * * * *',
+  '* * *',
+  '0 0 12 * * MON-',
+  '0 0 0 ? * ?',
+  '',
+  '* '.repeat(5_000),
+])('refuses %j', (cron) => {
+  expect(() => compile(cron, { timezone: 'UTC' })).toThrow(CronError);
+});
