@@ -2,19 +2,24 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { StoreUnavailableError } from '@xtimer/pipeline';
 import { startMariaDb, type TestMysql } from '@xtimer/testkit';
 import mysql from 'mysql2/promise';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type Database, databaseAddress, openDatabase } from './index.js';
 
 const TIMEOUT_MS = 400;
-const server = await startMariaDb({ privately: true });
-
-describe.skipIf(!server)('MariaDB in trouble', () => {
-  const { url } = server as TestMysql;
+describe('MariaDB in trouble', () => {
+  let server: TestMysql | null;
+  let url: string;
   let database: Database;
 
   beforeAll(async () => {
+    server = await startMariaDb({ privately: true });
+    if (!server) return;
+    url = server.url;
     database = await openDatabase({ url, bucketsNum: 4, timeoutMs: TIMEOUT_MS, poolSize: 4 });
     await database.migrate();
+  });
+  beforeEach((context) => {
+    if (!server) context.skip();
   });
   afterAll(async () => {
     await database?.close();

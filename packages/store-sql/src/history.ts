@@ -21,12 +21,43 @@ export function* history(dialect: Dialect, query: HistoryQuery): Work<Task[]> {
   }
   if (query.status !== undefined) where('t.status = ?', query.status);
   if (query.origin !== undefined) where('t.origin = ?', query.origin);
-  const index = query.timerId !== undefined ? 'timer_task_timer' : query.app !== null ? 'timer_task_app' : 'PRIMARY';
   const found = yield* rows<TaskRow>(
-    `SELECT ${TASK_COLUMNS} FROM timer_task t${dialect.force(index)}
+    `SELECT ${TASK_COLUMNS} FROM timer_task t${dialect.force(indexFor(query))}
      WHERE ${conditions.join(' AND ')} ORDER BY t.run_timer DESC, t.timer_id DESC LIMIT ?`,
     ...params,
     query.limit,
   );
   return found.map(taskOf);
 }
+
+/** Looks at `most + 1` rows of the index range at most, so a filter that matches little costs no more. */
+export function* count(
+  dialect: Dialect,
+  query: Omit<HistoryQuery, 'before' | 'limit'>,
+  most: number,
+): Work<number | null> {
+  const { app, timerId, status, origin, startTime, endTime } = query;
+  const range: [condition: string, value: unknown][] = [];
+  if (timerId !== undefined) range.push(['t.timer_id = ?', timerId]);
+  else if (app !== null) range.push(['t.app = ?', app]);
+  if (startTime !== undefined) range.push(['t.run_timer >= ?', startTime]);
+  if (endTime !== undefined) range.push(['t.run_timer < ?', endTime]);
+  const filter: [condition: string, value: unknown][] = [];
+  if (app !== null) filter.push(['s.app = ?', app]);
+  if (status !== undefined) filter.push(['s.status = ?', status]);
+  if (origin !== undefined) filter.push(['s.origin = ?', origin]);
+  const all = (conditions: typeof range) => ['1 = 1', ...conditions.map(([condition]) => condition)].join(' AND ');
+  const [row] = yield* rows<{ looked: number; matched: number | null }>(
+    `SELECT COUNT(*) AS looked, SUM(CASE WHEN ${all(filter)} THEN 1 ELSE 0 END) AS matched
+     FROM (SELECT t.app, t.status, t.origin FROM timer_task t${dialect.force(indexFor(query))}
+           WHERE ${all(range)} LIMIT ?) s`,
+    ...filter.map(([, value]) => value),
+    ...range.map(([, value]) => value),
+    most + 1,
+  );
+  return row!.looked > most ? null : Number(row!.matched ?? 0);
+}
+
+/** The index of the narrowest filter. */
+const indexFor = ({ timerId, app }: Pick<HistoryQuery, 'timerId' | 'app'>) =>
+  timerId !== undefined ? 'timer_task_timer' : app !== null ? 'timer_task_app' : 'PRIMARY';

@@ -17,7 +17,7 @@ import type {
 } from '@xtimer/pipeline';
 import { isFinal, TaskStatus, taskIdOf } from '@xtimer/pipeline';
 import type { Engine } from './dialect.js';
-import { history } from './history.js';
+import { count, history } from './history.js';
 import { heartbeat, leave } from './nodes.js';
 import { recoverClaims } from './recovery.js';
 import { isPlainSuccess, writeResults } from './results.js';
@@ -347,6 +347,10 @@ export class SqlTaskStore implements TaskStore {
 
   history(query: HistoryQuery): Promise<Task[]> {
     return this.engine.statements(() => history(this.engine.dialect, query));
+  }
+
+  count(query: Omit<HistoryQuery, 'before' | 'limit'>, most: number): Promise<number | null> {
+    return this.engine.statements(() => count(this.engine.dialect, query, most));
   }
 
   async completeUntil(buckets: readonly number[]): Promise<Map<number, number>> {
