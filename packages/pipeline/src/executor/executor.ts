@@ -118,6 +118,11 @@ export class Executor {
     return this.lanes.inFlight;
   }
 
+  /** Results of ended calls that wait to be written. */
+  get resultsWaiting(): number {
+    return this.results.size;
+  }
+
   /** Takes no more; waits for calls in flight, at most `graceMs`, then cuts them; writes what has ended. */
   async stop(graceMs: number): Promise<void> {
     this.stopping = true;
@@ -146,14 +151,32 @@ export class Executor {
   private async prepare(tasks: DueTask[]): Promise<void> {
     try {
       await this.ports.definitions.load(tasks.map((task) => task.timerId));
-      for (const [timerId, since] of this.missed(tasks)) await this.ports.catchUp.settle(timerId, since);
     } catch (error) {
-      // Forgotten here, they are handed out again with the next pass.
-      this.forget(tasks);
-      this.ports.events.emit('stage.failed', { stage: 'executor', error: error as Error });
+      this.putBack(tasks, error);
       return;
     }
-    for (const task of tasks) this.toClaim.add(task.dueAt - this.options.claimLeadMs, task);
+    const unsettled = new Set<number>();
+    for (const [timerId, since] of this.missed(tasks)) {
+      try {
+        await this.ports.catchUp.settle(timerId, since);
+      } catch (error) {
+        // One bad timer waits, the others go on.
+        unsettled.add(timerId);
+        this.putBack(
+          tasks.filter((task) => task.timerId === timerId),
+          error,
+        );
+      }
+    }
+    for (const task of tasks) {
+      if (!unsettled.has(task.timerId)) this.toClaim.add(task.dueAt - this.options.claimLeadMs, task);
+    }
+  }
+
+  /** Forgotten here, they are handed out again with the next pass. */
+  private putBack(tasks: readonly DueTask[], error: unknown): void {
+    this.forget(tasks);
+    this.ports.events.emit('stage.failed', { stage: 'executor', error: error as Error });
   }
 
   /** Timers with slots overdue by more than their grace, each with the oldest. A retry (`dueAt` moved) is no slot. */
@@ -265,8 +288,10 @@ export class Executor {
         const running = await tasks.running(task.timerId);
         if (!running || running.runTimer === task.runTimer) continue;
         const skips = rule === 'skip' && task.dueAt === task.runTimer;
-        if (skips) await tasks.skip([task], Reason.overlap, Math.floor(clock.now()));
-        else waiting.add(task);
+        if (!skips) waiting.add(task);
+        else if ((await tasks.skip([task], Reason.overlap, Math.floor(clock.now()))) > 0) {
+          events.emit('task.skipped', { timerId: task.timerId, runTimer: task.runTimer, reason: Reason.overlap });
+        }
       } catch (error) {
         waiting.add(task);
         events.emit('stage.failed', { stage: 'executor', error: error as Error });

@@ -1,4 +1,5 @@
 import type { IndexKeeper } from '../buckets/index-keeper.js';
+import { StoreUnavailableError } from '../errors.js';
 import type { Events } from '../events.js';
 import type { Clock } from '../lifecycle/clock.js';
 import type { Membership } from '../lifecycle/membership.js';
@@ -112,11 +113,21 @@ export class Migrator {
         ready.push(timer);
         continue;
       }
-      await this.ports.catchUp.settle(timer.timerId, timer.nextFireAt!);
-      const settled = await this.ports.timers.find(timer.timerId, null);
-      if (settled) ready.push(settled);
+      try {
+        await this.ports.catchUp.settle(timer.timerId, timer.nextFireAt!);
+        const settled = await this.ports.timers.find(timer.timerId, null);
+        if (settled) ready.push(settled);
+      } catch (error) {
+        this.setAside(timer, error);
+      }
     }
     return ready;
+  }
+
+  /** One bad row is set aside with its reason, the others go on. A database that is away is no row's fault. */
+  private setAside(timer: Timer, error: unknown): void {
+    if (error instanceof StoreUnavailableError) throw error;
+    this.ports.events.emit('migrator.timerSetAside', { timerId: timer.timerId, error: error as Error });
   }
 
   /** Writes rows, then sorted sets, then the marks. Resolves to the number of tasks. */
@@ -158,15 +169,15 @@ export class Migrator {
           for (const fire of fires) rows.push(plannedTask(timer, fire));
           planned.set(timer, already + fires.length);
         } catch (error) {
-          // One bad row is set aside with its reason, the others go on.
           planned.delete(timer);
-          this.ports.events.emit('migrator.timerSetAside', { timerId: timer.timerId, error: error as Error });
+          this.setAside(timer, error);
         }
       }
       rows.sort((a, b) => a.runTimer - b.runTimer || a.timerId - b.timerId);
       if (rows.length > 0) yield rows;
       from = to;
-      if (rows.length * 2 < this.options.windowRows) width *= 2;
+      // A window never holds more fires of one timer than `firesBetween` gives out.
+      if (rows.length * 2 < this.options.windowRows) width = Math.min(width * 2, 2 * STEP_MS);
       else if (rows.length > this.options.windowRows) width = Math.max(1_000, Math.floor(width / 2));
     }
   }
