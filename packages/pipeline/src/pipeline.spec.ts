@@ -99,7 +99,7 @@ describe('changes take effect at once', () => {
     await cluster.clock.advanceTo(start + 5_960);
     const paused = cluster.commands.pause('shop', timer.timerId, 'test');
     // The slot of second 6 was claimed already, 50 ms ahead: the answer waits until it is sent.
-    await cluster.clock.advanceTo(start + 6_010);
+    await cluster.clock.advanceTo(start + 6_030);
     expect((await paused).status).toBe(TimerStatus.inactive);
     const before = cluster.calls.length;
     await cluster.clock.advance(20_000);

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type BucketStore, StoreUnavailableError } from '@xtimer/pipeline';
+import { type BucketStore, hostTime, StoreUnavailableError } from '@xtimer/pipeline';
 import { openMemory } from '@xtimer/store-memory';
 import { openRedis, redisAddress } from '@xtimer/store-redis';
 import { type Database, databaseAddress, openDatabase } from '@xtimer/store-sql';
@@ -47,7 +47,7 @@ export async function openMigrated(config: Config, log: Logger): Promise<Databas
 }
 
 async function openBuckets(config: Config, log: Logger): Promise<BucketStore> {
-  if (config.redisUrl === null) return openMemory({ now: Date.now });
+  if (config.redisUrl === null) return { ...openMemory({ now: Date.now }), timeSource: hostTime };
   const redis = openRedis({ url: config.redisUrl });
   const advice = 'check XTIMER_REDIS_URL and that Redis is running';
   try {

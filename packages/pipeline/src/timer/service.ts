@@ -23,6 +23,8 @@ export const defaultTimerServiceOptions = {
   toggleEveryMs: 3_000,
   /** A new timer is expanded this far before the answer, ms; the migrator's next pass does the rest. */
   planAtOnceMs: 5 * 60_000,
+  /** A claimed task leaves its node this long after its instant at the latest, ms, unless its host has no call free. */
+  sentWithinMs: 25,
   /** Slots in one backfill (DESIGN, Settled details), and how many of them start in a second. */
   backfillSlots: 1_000,
   backfillPerSecond: 10,
@@ -371,7 +373,7 @@ export class TimerService implements TimerCommands {
     });
     buckets.remove(canceled).catch(() => {});
     const claimedUntil = await tasks.claimedAhead(timer.timerId, Math.floor(clock.now()));
-    if (claimedUntil !== null) await clock.sleepUntil(claimedUntil);
+    if (claimedUntil !== null) await clock.sleepUntil(claimedUntil + this.options.sentWithinMs);
   }
 
   private toggleAllowed(timer: Timer, what: string): number {
