@@ -42,5 +42,3 @@ export type ErrorAnswer = z.output<typeof ErrorAnswer>;
 
 /** `YYYY-MM-DD HH:mm:ss` in UTC. */
 export const datetimeOf = (at: number): string => new Date(at).toISOString().slice(0, 19).replace('T', ' ');
-
-export const SecretRotated = z.object({ secret: z.string().describe('Shown once.') });

@@ -1,3 +1,4 @@
+export * from './app.js';
 export * from './envelope.js';
 export * from './fields.js';
 export * from './http.js';

@@ -1,6 +1,6 @@
 import { TaskOrigin, TaskStatus } from '@xtimer/pipeline/status';
 import { z } from 'zod';
-import { AppName, Id, Moment, oneOf, TaskId, wholeInQuery } from './fields.js';
+import { AppName, Id, Moment, oneOf, TaskId, whole, wholeInQuery } from './fields.js';
 
 /** Tasks: history and what can be done to single executions. */
 
@@ -17,11 +17,16 @@ export const TaskView = z.object({
   status: z
     .literal(Object.values(TaskStatus))
     .describe('0 not run, 1 running, 2 succeeded, 3 failed, 4 canceled, 5 skipped.'),
-  reason: z.string().nullable().describe('Why it was canceled or skipped.'),
-  skippedCount: z.int().nullable().describe('Instants this skipped row stands for.'),
-  skippedUntil: z.int().nullable(),
-  attempt: z.int(),
-  replayCount: z.int(),
+  reason: z
+    .string()
+    .nullable()
+    .describe(
+      'Why it was canceled (`canceled`, `edited`, `paused`, `deleted`) or skipped (`misfire`, `overlap`); null otherwise.',
+    ),
+  skippedCount: z.int().nullable().describe('Instants this skipped row stands for, from `runTimer` to `skippedUntil`.'),
+  skippedUntil: z.int().nullable().describe('The last of these instants.'),
+  attempt: z.int().describe('Attempts made so far; replays count on.'),
+  replayCount: z.int().describe('How often `retryTask` ran it again.'),
   costTime: z.int().nullable(),
   lateness: z.int().nullable().describe('First send minus planned.'),
   httpStatus: z.int().nullable(),
@@ -67,27 +72,98 @@ export const TaskListQuery = z
 export const TaskList = z.object({
   list: z.array(TaskView),
   nextCursor: z.string().nullable().describe('Send it as `cursor` to go on; null at the end.'),
+  total: z
+    .int()
+    .nullable()
+    .describe(
+      'All that match, counted when `startTime` and `endTime` are given and the range holds at most 10000 tasks; null otherwise.',
+    ),
 });
 
 const EXPECTED_IDS = 'a list of 1 to 1000 task ids';
 
+const taskIds = {
+  app: AppName.optional(),
+  taskId: TaskId.optional(),
+  taskIds: z
+    .array(TaskId, { error: EXPECTED_IDS })
+    .min(1, { error: EXPECTED_IDS })
+    .max(1000, { error: EXPECTED_IDS })
+    .optional(),
+};
+
+const notAnObject = (raw: { code?: string }) => (raw.code === 'invalid_type' ? 'a JSON object' : undefined);
+
+const filterOf = <T extends number>(statuses: Record<string, T>, fallback: string) =>
+  z
+    .strictObject(
+      {
+        app: AppName,
+        timerId: Id.optional(),
+        status: oneOf(statuses).describe(`Default: ${fallback}.`).optional(),
+        startTime: Moment.describe('Inclusive, on runTimer.').optional(),
+        endTime: Moment.describe('Exclusive, on runTimer.').optional(),
+      },
+      {
+        error: (raw) =>
+          raw.code === 'invalid_type'
+            ? 'an object with app, and optionally timerId, status, startTime and endTime'
+            : undefined,
+      },
+    )
+    .refine(({ startTime, endTime }) => startTime === undefined || endTime === undefined || startTime < endTime, {
+      path: ['endTime'],
+      error: 'a moment after startTime',
+    })
+    .describe('All tasks that match, 100000 at most in one call.');
+
+interface Chosen {
+  app?: string | undefined;
+  taskId?: unknown;
+  taskIds?: unknown;
+  filter?: { app: string } | undefined;
+}
+
+const oneChoice = {
+  check: ({ taskId, taskIds, filter }: Chosen) =>
+    [taskId, taskIds, filter].filter((way) => way !== undefined).length === 1,
+  params: { path: ['taskId'], error: 'one of taskId, taskIds and filter' },
+};
+const sameApp = {
+  check: ({ app, filter }: Chosen) => app === undefined || filter === undefined || app === filter.app,
+  params: { path: ['app'], error: 'the app of the filter, or none beside it' },
+};
+
+const { notRun, failed, canceled, skipped } = TaskStatus;
+
 export const CancelTask = z
+  .strictObject({ ...taskIds, filter: filterOf({ notRun }, '0 (not run)').optional() }, { error: notAnObject })
+  .refine(oneChoice.check, oneChoice.params)
+  .refine(sameApp.check, sameApp.params);
+
+export const RetryTask = z
   .strictObject(
     {
-      app: AppName.optional(),
-      taskId: TaskId.optional(),
-      taskIds: z
-        .array(TaskId, { error: EXPECTED_IDS })
-        .min(1, { error: EXPECTED_IDS })
-        .max(1000, { error: EXPECTED_IDS })
+      ...taskIds,
+      filter: filterOf({ failed, canceled, skipped }, '3 (failed)').optional(),
+      ratePerSecond: whole(1, 10_000)
+        .describe('Starts this many a second. Default: at once for ids, 50 for a filter.')
         .optional(),
     },
-    { error: (raw) => (raw.code === 'invalid_type' ? 'a JSON object' : undefined) },
+    { error: notAnObject },
   )
-  .refine((input) => (input.taskId === undefined) !== (input.taskIds === undefined), {
-    path: ['taskId'],
-    error: 'either taskId or taskIds',
-  });
+  .refine(oneChoice.check, oneChoice.params)
+  .refine(sameApp.check, sameApp.params);
+
+/** Answers for ids, in their order. */
 export const TasksCanceled = z.object({
   results: z.array(z.object({ taskId: z.string(), outcome: z.enum(['canceled', 'running', 'ended', 'notFound']) })),
+});
+export const TasksRetried = z.object({
+  results: z.array(z.object({ taskId: z.string(), outcome: z.enum(['accepted', 'notRetryable', 'notFound']) })),
+});
+/** The answer for a filter. */
+export const TasksMatched = z.object({
+  matched: z.int(),
+  accepted: z.int().describe('Those it was done to; the others changed meanwhile.'),
 });

@@ -48,30 +48,52 @@ const policies = {
   dst: DstRule.optional(),
   timeoutMs: timeoutMs.optional(),
   retry: settings({
-    maxAttempts: whole(1, 100).describe('Attempts in all; 1: no retry.').meta({ default: 5 }),
-    initialDelayMs: whole(0, DAY_MS).meta({ default: 1_000 }),
-    factor: ratio(1, 100).meta({ default: 2 }),
-    maxDelayMs: whole(0, DAY_MS).meta({ default: 600_000 }),
-    jitter: ratio(0, 1).describe('0.2 spreads each delay over ± 20 %.').meta({ default: 0.2 }),
-  }).optional(),
+    maxAttempts: whole(1, 100).describe('Attempts in all, the first included; 1: no retry.').meta({ default: 5 }),
+    initialDelayMs: whole(0, DAY_MS).describe('Wait after the first failed attempt, ms.').meta({ default: 1_000 }),
+    factor: ratio(1, 100).describe('Each wait is this many times the one before.').meta({ default: 2 }),
+    maxDelayMs: whole(0, DAY_MS)
+      .describe('Longest wait, ms; `Retry-After` of the target may ask for up to 24 h.')
+      .meta({ default: 600_000 }),
+    jitter: ratio(0, 1).describe('Ratio: 0.2 spreads each wait over ± 20 %.').meta({ default: 0.2 }),
+  })
+    .describe('When a failed attempt is made again; after the last one the task is failed (a dead letter).')
+    .optional(),
   success: success.optional(),
   noRetry: settings({ status: statusList(0).meta({ default: [] }) })
-    .describe('Statuses not worth another attempt, beside 410 and 489.')
+    .describe('Statuses not worth another attempt, beside 410, 489 and the response header `X-Xtimer-No-Retry: true`.')
     .optional(),
   misfire: settings({
-    policy: choice(['fireOnce', 'fireAll', 'skip']).meta({ default: 'fireOnce' }),
+    policy: choice(['fireOnce', 'fireAll', 'skip'])
+      .describe('`fireOnce` runs the newest missed slot, `fireAll` the newest `maxCatchUp` in time order, `skip` none.')
+      .meta({ default: 'fireOnce' }),
     graceMs: whole(1_000, 7 * DAY_MS)
-      .describe('Later than this, the policy decides.')
+      .describe('A slot later than this, ms, is missed; an earlier one still runs.')
       .meta({ default: 60_000 }),
-    maxCatchUp: whole(1, 1_000).describe('`fireAll` runs at most the newest this many.').meta({ default: 100 }),
-  }).optional(),
+    maxCatchUp: whole(1, 1_000).describe('Most slots `fireAll` runs.').meta({ default: 100 }),
+  })
+    .describe('What becomes of slots missed in an outage; those left out are one skipped task with their number.')
+    .optional(),
   overlap: choice(['allow', 'skip', 'queue'])
-    .describe("While the timer's previous task still runs.")
+    .describe(
+      'When a slot comes while a task of this timer runs, on any node: `allow` runs it beside, `skip` leaves it out (status 5), `queue` runs it afterwards. Retries always wait for their turn.',
+    )
     .meta({ default: 'allow' })
     .optional(),
-  delivery: choice(['atLeastOnce', 'atMostOnce']).meta({ default: 'atLeastOnce' }).optional(),
+  delivery: choice(['atLeastOnce', 'atMostOnce'])
+    .describe(
+      '`atLeastOnce` repeats a call whose node died, with the same idempotency key. `atMostOnce` repeats nothing that may have reached the target: such a task fails with OUTCOME_UNKNOWN.',
+    )
+    .meta({ default: 'atLeastOnce' })
+    .optional(),
+  pauseAfterFailures: whole(1, 1_000_000)
+    .nullable()
+    .describe('Pauses the timer after this many failed tasks in a row, `statusReason` says so; null: never.')
+    .meta({ default: null })
+    .optional(),
   spreadMs: whole(0, 3_600_000)
-    .describe('Moves all fires by one fixed offset below this width, ms.')
+    .describe(
+      'Moves all fires of the timer by one fixed offset below this width, ms, so that timers of one cron do not fall together.',
+    )
     .meta({ default: 0 })
     .optional(),
 };
@@ -82,9 +104,12 @@ const optionalFields = {
   cronDialect: CronDialect.optional(),
   timezone: Timezone.describe('IANA zone; default: XTIMER_TIMEZONE of the server.').optional(),
   ...policies,
-  startAt: Moment.nullable().describe('Nothing is planned before.').optional(),
-  endAt: Moment.nullable().describe('Exclusive end.').optional(),
-  maxRuns: whole(1, 1_000_000_000).nullable().describe('Scheduled runs in the life of the timer.').optional(),
+  startAt: Moment.nullable().describe('Nothing is planned before; null: no bound.').optional(),
+  endAt: Moment.nullable().describe('Exclusive end; null: no bound.').optional(),
+  maxRuns: whole(1, 1_000_000_000)
+    .nullable()
+    .describe('Scheduled slots in the life of the timer; manual runs and backfills do not count. null: no bound.')
+    .optional(),
   description: text(0, 1_000).optional(),
 };
 
@@ -140,6 +165,22 @@ export const RunTimer = z.strictObject(
 );
 export const TimerRun = z.object({ taskId: z.string() });
 
+export const BackfillTimer = z
+  .strictObject(
+    {
+      app: AppName.optional(),
+      timerId: Id,
+      startTime: Moment.describe('Inclusive.'),
+      endTime: Moment.describe('Exclusive; not after now. At most 1000 slots may lie between.'),
+    },
+    { error: notAnObject },
+  )
+  .refine(({ startTime, endTime }) => startTime < endTime, { path: ['endTime'], error: 'a moment after startTime' });
+export const TimerBackfilled = z.object({
+  created: z.int().describe('Slots that run now, 10 a second.'),
+  existing: z.int().describe('Slots that had a task already: they stay as they are.'),
+});
+
 const moment = z.int().describe('Epoch ms.');
 
 /** A timer as it is read back. */
@@ -148,7 +189,7 @@ export const TimerView = z.object({
   app: z.string(),
   name: z.string(),
   status: z.literal(Object.values(TimerStatus)).describe('1 inactive, 2 active.'),
-  statusReason: z.string().nullable().describe('Why xtimer itself paused the timer.'),
+  statusReason: z.string().nullable().describe('Why xtimer itself paused the timer; null otherwise.'),
   cron: z.string(),
   cronDialect: CronDialect,
   timezone: z.string(),
@@ -167,6 +208,7 @@ export const TimerView = z.object({
   misfire: z.object({ policy: z.enum(['fireOnce', 'fireAll', 'skip']), graceMs: z.int(), maxCatchUp: z.int() }),
   overlap: z.enum(['allow', 'skip', 'queue']),
   delivery: z.enum(['atLeastOnce', 'atMostOnce']),
+  pauseAfterFailures: z.int().nullable(),
   spreadMs: z.int(),
   startAt: moment.nullable(),
   endAt: moment.nullable(),

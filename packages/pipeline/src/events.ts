@@ -1,4 +1,5 @@
 import type { Slice } from './buckets/buckets.js';
+import type { Reason } from './status.js';
 import type { TaskResult } from './timer/task.js';
 
 /** What stages tell the outside; the server turns it into logs and metrics in one file. */
@@ -17,8 +18,12 @@ export interface PipelineEvents {
   'task.outcomeLost': { timerId: number; runTimer: number };
   'task.leaseLost': { timerId: number; runTimer: number };
   'results.delayed': { waiting: number; error: Error };
+  /** A rule left this slot out when its turn came; what was missed altogether is told by `timer.caughtUp`. */
+  'task.skipped': { timerId: number; runTimer: number; reason: Reason };
   'timer.caughtUp': { timerId: number; kept: number; skipped: number };
   'timer.paused': { timerId: number; reason: string };
+  /** Ended tasks past their retention were deleted. `complete`: none are left for now. */
+  'history.purged': { tasks: number; tookMs: number; complete: boolean };
   'node.recovered': { tasks: number };
   'node.joined': { nodeId: string };
   'node.left': { nodeId: string };

@@ -758,6 +758,24 @@ export function storesContract(name: string, openWorld: () => Promise<StoresWorl
         ).toEqual([['theirs', 0]]);
         expect(await ask({ app: 'nobody' })).toEqual([]);
       });
+
+      test('a count is exact, or null when the range is too long to be looked at', async (t) => {
+        const { app, create, plannedTasks, claim, t0, timer } = t;
+        const other = await create();
+        const mine = plannedTasks(10);
+        await one.tasks.plan([...mine, ...plannedTasks(5, { origin: TaskOrigin.manual }, other)]);
+        await one.tasks.finish((await claim(mine.slice(0, 4))).map((task) => failed(task)));
+        const count = (query: object, most = 15) => one.tasks.count({ app, ...query }, most);
+        expect(await count({})).toBe(15);
+        expect(await count({}, 14)).toBeNull();
+        expect(await count({ timerId: timer.timerId }, 10)).toBe(10);
+        expect(await count({ timerId: timer.timerId, status: TaskStatus.failed }, 10)).toBe(4);
+        expect(await count({ timerId: timer.timerId, status: TaskStatus.failed }, 9)).toBeNull();
+        expect(await count({ startTime: t0 + 3000, endTime: t0 + 5000 }, 4)).toBe(4);
+        expect(await count({ app: null, startTime: t0, endTime: t0 + 5000, origin: TaskOrigin.manual })).toBe(5);
+        expect(await count({ app: 'nobody' })).toBe(0);
+        expect(await count({ app: 'nobody', timerId: timer.timerId })).toBe(0);
+      });
     });
 
     describe('nodes', () => {

@@ -383,16 +383,18 @@ export class MemoryStores implements TimerStore, TaskStore {
 
   async history(query: HistoryQuery): Promise<Task[]> {
     this.enter('history');
-    return [...this.rows.values()]
-      .filter((row) => query.app === null || row.app === query.app)
-      .filter((row) => query.timerId === undefined || row.timerId === query.timerId)
-      .filter((row) => query.status === undefined || row.status === query.status)
-      .filter((row) => query.origin === undefined || row.origin === query.origin)
-      .filter((row) => row.runTimer >= (query.startTime ?? 0) && row.runTimer < (query.endTime ?? Number.MAX_VALUE))
+    return this.rowsIn(query)
+      .filter((row) => isAsked(query, row))
       .filter((row) => !query.before || isAfter(query.before, row))
       .sort((a, b) => b.runTimer - a.runTimer || b.timerId - a.timerId)
       .slice(0, query.limit)
       .map(taskOf);
+  }
+
+  async count(query: Omit<HistoryQuery, 'before' | 'limit'>, most: number): Promise<number | null> {
+    this.enter('count');
+    const range = this.rowsIn(query);
+    return range.length > most ? null : range.filter((row) => isAsked(query, row)).length;
   }
 
   async completeUntil(buckets: readonly number[]): Promise<Map<number, number>> {
@@ -445,6 +447,13 @@ export class MemoryStores implements TimerStore, TaskStore {
   /** The timer's tasks by planned instant, for assertions. */
   tasksOf(timerId: number): Task[] {
     return [...this.rows.values()].filter((row) => row.timerId === timerId).sort((a, b) => a.runTimer - b.runTimer);
+  }
+
+  /** What the index of a history query holds: one timer's, one app's or all rows, within its times. */
+  private rowsIn({ app, timerId, startTime = 0, endTime = Number.MAX_VALUE }: Omit<HistoryQuery, 'before' | 'limit'>) {
+    return [...this.rows.values()]
+      .filter((row) => (timerId === undefined ? app === null || row.app === app : row.timerId === timerId))
+      .filter((row) => row.runTimer >= startTime && row.runTimer < endTime);
   }
 
   private runningOf(timerId: number): Task | undefined {
@@ -577,6 +586,12 @@ const newRow = (task: PlannedTask): Row => ({
 /** A slot of the cron before its first attempt. */
 const isWaitingSlot = (row: Task): boolean =>
   row.status === TaskStatus.notRun && row.origin === TaskOrigin.cron && row.attempt === 0 && row.replayCount === 0;
+
+/** The filters that are checked row by row. */
+const isAsked = (query: Omit<HistoryQuery, 'before' | 'limit'>, row: Row): boolean =>
+  (query.app === null || row.app === query.app) &&
+  (query.status === undefined || row.status === query.status) &&
+  (query.origin === undefined || row.origin === query.origin);
 
 const dueTask = ({ timerId, runTimer, bucket, dueAt }: Row): DueTask => ({ timerId, runTimer, bucket, dueAt });
 

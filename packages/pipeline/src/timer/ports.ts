@@ -147,6 +147,11 @@ export interface TaskStore {
   attempts(ref: TaskRef): Promise<TaskAttempt[]>;
   /** Newest `runTimer` first. Uses an index for every filter; never counts. */
   history(query: HistoryQuery): Promise<Task[]>;
+  /**
+   * How many tasks match; `null` when the range of the query (its timer or app, within its times) holds more than
+   * `most` tasks, matching or not: no more than that are ever looked at.
+   */
+  count(query: Omit<HistoryQuery, 'before' | 'limit'>, most: number): Promise<number | null>;
 
   /** Per bucket, up to where every task is proven to have left `notRun`, epoch ms; absent: never recorded. */
   completeUntil(buckets: readonly number[]): Promise<Map<number, number>>;
