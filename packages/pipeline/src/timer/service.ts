@@ -316,12 +316,20 @@ export class TimerService implements TimerCommands {
    * Called once the version has moved on: from then on none of them starts.
    */
   private async giveRunsBack(timer: Timer, nextFireFrom: number | null): Promise<Timer> {
-    const { tasks, timers } = this.ports;
-    const plannedRuns =
-      timer.plannedRuns - (await tasks.countPlanned(timer.timerId, Math.floor(this.ports.clock.now())));
-    const nextFireAt = nextFireFrom === null ? null : firstFireAfter({ ...timer, plannedRuns }, nextFireFrom);
-    if (plannedRuns === timer.plannedRuns && nextFireAt === timer.nextFireAt) return timer;
-    return (await timers.save(timer, { plannedRuns, nextFireAt }, { obsoletesPlanned: false })) ?? timer;
+    const { clock, tasks, timers } = this.ports;
+    let current = timer;
+    for (;;) {
+      const planned = await tasks.countPlanned(timer.timerId, Math.floor(clock.now()));
+      const plannedRuns = current.plannedRuns - planned;
+      const nextFireAt = nextFireFrom === null ? null : firstFireAfter({ ...current, plannedRuns }, nextFireFrom);
+      if (plannedRuns === current.plannedRuns && nextFireAt === current.nextFireAt) return current;
+      const saved = await timers.save(current, { plannedRuns, nextFireAt }, { obsoletesPlanned: false });
+      if (saved) return saved;
+      const found = await timers.find(timer.timerId, null);
+      // Somebody who moved the version on gives the runs back himself.
+      if (found?.version !== timer.version) return current;
+      current = found;
+    }
   }
 
   /** The edited schedule from now on; slots that stay keep their tasks, the others are canceled. */
