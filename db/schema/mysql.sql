@@ -3,6 +3,7 @@ CREATE TABLE `app` (
   `signing_secret` varchar(255) NOT NULL,
   `previous_secret` varchar(255) DEFAULT NULL,
   `created_at` bigint(20) NOT NULL,
+  `retention_days` int(11) DEFAULT NULL,
   PRIMARY KEY (`app`)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
@@ -51,7 +52,15 @@ CREATE TABLE `task_retry` (
   `run_timer` bigint(20) NOT NULL,
   `timer_id` bigint(20) NOT NULL,
   `bucket` smallint(5) unsigned NOT NULL,
-  PRIMARY KEY (`due_at`,`run_timer`,`timer_id`)
+  PRIMARY KEY (`due_at`,`run_timer`,`timer_id`),
+  KEY `task_retry_timer` (`timer_id`)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
+
+CREATE TABLE `timer_running` (
+  `timer_id` bigint(20) NOT NULL,
+  `run_timer` bigint(20) NOT NULL,
+  `claim_id` bigint(20) NOT NULL,
+  PRIMARY KEY (`timer_id`)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
 CREATE TABLE `timer_task` (
@@ -120,6 +129,7 @@ CREATE TABLE `xtimer` (
   `updated_at` bigint(20) NOT NULL,
   `created_by` varchar(128) NOT NULL,
   `updated_by` varchar(128) NOT NULL,
+  `failures_in_row` int(11) NOT NULL DEFAULT 0,
   PRIMARY KEY (`timer_id`),
   KEY `xtimer_due` (`status`,`bucket`,`next_fire_at`,`timer_id`),
   KEY `xtimer_app` (`app`,`timer_id`)

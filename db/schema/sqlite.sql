@@ -2,7 +2,7 @@ CREATE TABLE app (
   app TEXT NOT NULL,
   signing_secret TEXT NOT NULL,
   previous_secret TEXT NULL,
-  created_at INTEGER NOT NULL,
+  created_at INTEGER NOT NULL, retention_days INTEGER NULL,
   PRIMARY KEY (app)
 ) WITHOUT ROWID;
 
@@ -48,6 +48,15 @@ CREATE TABLE task_retry (
   timer_id INTEGER NOT NULL,
   bucket INTEGER NOT NULL,
   PRIMARY KEY (due_at, run_timer, timer_id)
+) WITHOUT ROWID;
+
+CREATE INDEX task_retry_timer ON task_retry (timer_id);
+
+CREATE TABLE timer_running (
+  timer_id INTEGER NOT NULL,
+  run_timer INTEGER NOT NULL,
+  claim_id INTEGER NOT NULL,
+  PRIMARY KEY (timer_id)
 ) WITHOUT ROWID;
 
 CREATE TABLE timer_task (
@@ -118,7 +127,7 @@ CREATE TABLE xtimer (
   updated_at INTEGER NOT NULL,
   created_by TEXT NOT NULL,
   updated_by TEXT NOT NULL
-);
+, failures_in_row INTEGER NOT NULL DEFAULT 0);
 
 CREATE INDEX xtimer_app ON xtimer (app, timer_id);
 

@@ -23,6 +23,22 @@ export class Apps {
     });
   }
 
+  /** Apps whose history is kept for another time than the global one, days. */
+  retentions(): Promise<{ app: string; days: number }[]> {
+    return this.engine.statements(() =>
+      rows('SELECT app, retention_days AS days FROM app WHERE retention_days IS NOT NULL ORDER BY app'),
+    );
+  }
+
+  /** `null`: the global retention holds. An unknown app is created. */
+  async setRetention(app: string, days: number | null): Promise<void> {
+    const { dialect } = this.engine;
+    await this.engine.transaction(function* () {
+      yield* createApp(dialect, app, Date.now());
+      yield* affected('UPDATE app SET retention_days = ? WHERE app = ?', days, app);
+    });
+  }
+
   /** Newest first; empty for an unknown app. */
   secrets(app: string): Promise<string[]> {
     return this.engine.statements(function* () {

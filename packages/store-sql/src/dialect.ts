@@ -11,6 +11,8 @@ export interface Dialect {
   /** `(run_timer, timer_id)` is among the refs that `keys` puts in place of the `?`. */
   inKeys(alias: string): string;
   keys(refs: readonly TaskRef[]): unknown;
+  /** DELETE up to its WHERE; the table is called `t` there and found by its primary key. */
+  deleteFrom(table: 'timer_task' | 'timer_task_attempt'): string;
   /** The column is among the values that `list` puts in place of the `?`. */
   in(column: string): string;
   list(values: readonly (string | number)[]): unknown;
@@ -29,7 +31,13 @@ export interface Dialect {
   batch: number;
 }
 
-export type IndexName = 'PRIMARY' | 'xtimer_due' | 'xtimer_app' | 'timer_task_timer' | 'timer_task_app';
+export type IndexName =
+  | 'PRIMARY'
+  | 'xtimer_due'
+  | 'xtimer_app'
+  | 'timer_task_timer'
+  | 'timer_task_app'
+  | 'task_retry_timer';
 
 export type QueryName =
   | 'advance-timers'
@@ -38,7 +46,10 @@ export type QueryName =
   | 'finish-tasks'
   | 'forget-retries'
   | 'index-retries'
-  | 'plan-tasks';
+  | 'move-slots'
+  | 'plan-tasks'
+  | 'replay-tasks'
+  | 'take-timers';
 
 /** An open database. Both calls reject with `StoreUnavailableError` when it does not answer in time. */
 export interface Engine {

@@ -17,6 +17,7 @@ export const mysqlDialect: Dialect = {
   force: (index) => ` FORCE INDEX (${index})`,
   inKeys: (alias) => `(${alias}.run_timer, ${alias}.timer_id) IN (?)`,
   keys: pairs,
+  deleteFrom: (table) => `DELETE t FROM ${table} t FORCE INDEX (PRIMARY)`,
   in: (column) => `${column} IN (?)`,
   // An empty IN () is a syntax error; no id or name is -1.
   list: (values) => (values.length > 0 ? values : [-1]),

@@ -1,7 +1,8 @@
-import { type DueTask, type TaskRef, type TaskResult, TaskStatus, type TimerPolicies } from '@xtimer/pipeline';
+import { type DueTask, type TaskRef, type TaskResult, TaskStatus } from '@xtimer/pipeline';
 import type { Engine } from './dialect.js';
 import { writeResults } from './results.js';
 import { batches, type DueRow, dueTaskOf } from './task-rows.js';
+import { policiesOf } from './timers.js';
 import { affected, rows, type Work } from './work.js';
 
 /** A claim of a node that is not registered: it may still be about to register. */
@@ -95,7 +96,7 @@ export async function recoverClaims(engine: Engine, now: number, limit: number):
 
 /** The attempt in flight counts as failed; whether another follows is the timer's choice. */
 function resultOf(row: HeldRow, claim: ClaimRow, now: number): TaskResult {
-  const policies = row.policies === null ? null : (JSON.parse(row.policies) as TimerPolicies);
+  const policies = row.policies === null ? null : policiesOf(row.policies);
   const died = `node ${claim.node_id} died while the call was in flight`;
   const ending =
     policies?.delivery === 'atMostOnce'

@@ -16,6 +16,7 @@ export const sqliteDialect: Dialect = {
   force: (index) => (index === 'PRIMARY' ? '' : ` INDEXED BY ${index}`),
   inKeys: (alias) => `(${alias}.run_timer, ${alias}.timer_id) IN (SELECT value ->> 0, value ->> 1 FROM json_each(?))`,
   keys: (refs: readonly TaskRef[]) => JSON.stringify(refs.map((ref) => [ref.runTimer, ref.timerId])),
+  deleteFrom: (table) => `DELETE FROM ${table} AS t`,
   in: (column) => `${column} IN (SELECT value FROM json_each(?))`,
   list: (values) => JSON.stringify(values),
   orUpdate: (key, columns) =>

@@ -1,5 +1,5 @@
-import type { DueTask, Task, TaskRef } from '@xtimer/pipeline';
-import { taskIdOf } from '@xtimer/pipeline';
+import type { DueTask, PlannedTask, Task, TaskRef } from '@xtimer/pipeline';
+import { TaskStatus, taskIdOf } from '@xtimer/pipeline';
 
 export interface DueRow {
   run_timer: number;
@@ -14,6 +14,20 @@ export const dueTaskOf = (row: DueRow): DueTask => ({
   bucket: row.bucket,
   dueAt: row.due_at,
 });
+
+/** As `queries/…/plan-tasks.sql` lists them. */
+export const plannedRow = (task: PlannedTask): unknown[] => [
+  task.runTimer,
+  task.timerId,
+  task.app,
+  task.bucket,
+  task.origin,
+  task.version,
+  Math.ceil(task.dueAt),
+  storable(task.payload),
+  TaskStatus.notRun,
+  0,
+];
 
 export const TASK_COLUMNS = `t.run_timer, t.timer_id, t.app, t.bucket, t.status, t.origin, t.version, t.due_at, t.attempt,
   t.cost_time, t.lateness, t.http_status, t.output, t.error, t.reason, t.skipped_count, t.skipped_until,

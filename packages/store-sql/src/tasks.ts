@@ -4,6 +4,7 @@ import type {
   ClaimRight,
   DueTask,
   HistoryQuery,
+  Misfire,
   NodeInfo,
   NodeRecord,
   NotRunQuery,
@@ -16,12 +17,24 @@ import type {
   TaskStore,
 } from '@xtimer/pipeline';
 import { isFinal, TaskStatus, taskIdOf } from '@xtimer/pipeline';
-import type { Engine } from './dialect.js';
+import { claimBatch, claimExclusive, running } from './claims.js';
+import type { Dialect, Engine } from './dialect.js';
 import { count, history } from './history.js';
+import { misfire, WAITING_SLOT, waitingSlots } from './misfires.js';
 import { heartbeat, leave } from './nodes.js';
+import { purge } from './purge.js';
 import { recoverClaims } from './recovery.js';
 import { isPlainSuccess, writeResults } from './results.js';
-import { batches, type DueRow, dueTaskOf, storable, TASK_COLUMNS, type TaskRow, taskOf, unique } from './task-rows.js';
+import {
+  batches,
+  type DueRow,
+  dueTaskOf,
+  plannedRow,
+  TASK_COLUMNS,
+  type TaskRow,
+  taskOf,
+  unique,
+} from './task-rows.js';
 import { affected, rows, type Work } from './work.js';
 
 /**
@@ -45,18 +58,7 @@ export class SqlTaskStore implements TaskStore {
     // In key order each batch is an append to the clustered table.
     const ordered = [...tasks].sort((a, b) => a.runTimer - b.runTimer || a.timerId - b.timerId);
     for (const batch of batches(ordered, dialect.batch, (task) => task.payload)) {
-      const values = batch.map((task) => [
-        task.runTimer,
-        task.timerId,
-        task.app,
-        task.bucket,
-        task.origin,
-        task.version,
-        Math.ceil(task.dueAt),
-        storable(task.payload),
-        TaskStatus.notRun,
-        0,
-      ]);
+      const values = batch.map(plannedRow);
       const late = batch.filter((task) => task.dueAt !== task.runTimer);
       const write = function* (): Work<void> {
         yield* dialect.planRows(values);
@@ -75,51 +77,36 @@ export class SqlTaskStore implements TaskStore {
     const wanted = unique(tasks);
     if (wanted.length === 0) return [];
     const { dialect } = this.engine;
-    const ours = new Map<string, ClaimedTask>();
     const record = JSON.stringify(wanted.map((ref) => [ref.runTimer, ref.timerId]));
-    for (const batch of batches(wanted, dialect.batch)) {
-      const first = batch[0] === wanted[0];
-      const claimed = await this.engine.statements(function* () {
-        if (first)
-          yield* affected(
-            'INSERT INTO task_claim (claim_id, node_id, created_at, members) VALUES (?, ?, ?, ?)',
-            right.claimId,
-            right.nodeId,
-            Math.floor(right.now),
-            record,
-          );
-        return yield* claimBatch(batch, right);
-      });
+    await this.engine.statements(() =>
+      affected(
+        'INSERT INTO task_claim (claim_id, node_id, created_at, members) VALUES (?, ?, ?, ?)',
+        right.claimId,
+        right.nodeId,
+        Math.floor(right.now),
+        record,
+      ),
+    );
+    const ours = new Map<string, ClaimedTask>();
+    const isExclusive = (task: TaskRef) => right.exclusive?.has(task.timerId) ?? false;
+    const claim = async (batch: readonly TaskRef[], exclusively: boolean) => {
+      const claimed = await (exclusively
+        ? this.engine.transaction(() => claimExclusive(dialect, batch, right))
+        : this.engine.statements(() => claimBatch(dialect, batch, right)));
       for (const task of claimed) ours.set(taskIdOf(task), task);
       await this.engine.breathe();
-    }
+    };
+    for (const batch of batches(
+      wanted.filter((task) => !isExclusive(task)),
+      dialect.batch,
+    ))
+      await claim(batch, false);
+    // In key order, so that the earliest of a timer comes in the first batch that has any of it.
+    const exclusive = wanted.filter(isExclusive).sort((a, b) => a.runTimer - b.runTimer || a.timerId - b.timerId);
+    for (const batch of batches(exclusive, dialect.batch)) await claim(batch, true);
     if (ours.size === 0) this.endedClaims.push(right.claimId);
     else this.outstanding.set(right.claimId, ours.size);
     return wanted.flatMap((task) => ours.get(taskIdOf(task)) ?? []);
-
-    function* claimBatch(batch: readonly TaskRef[], { claimId, dueBy }: ClaimRight): Work<ClaimedTask[]> {
-      const keys = dialect.keys(batch);
-      const taken = yield* affected(dialect.query('claim-tasks'), claimId, claimId, keys, Math.floor(dueBy));
-      if (taken === 0) return [];
-      const found = yield* rows<ClaimedRow>(
-        `SELECT t.run_timer, t.timer_id, t.bucket, t.due_at, t.app, t.attempt, t.origin, t.payload, x.revision
-         FROM timer_task t${dialect.force('PRIMARY')} JOIN xtimer x ON x.timer_id = t.timer_id
-         WHERE ${dialect.inKeys('t')} AND t.claim_id = ? AND t.status = 1`,
-        keys,
-        claimId,
-      );
-      const late = found.filter((row) => row.due_at !== row.run_timer).map(dueTaskOf);
-      if (late.length > 0) yield* affected(dialect.query('forget-retries'), dialect.keys(late));
-      return found.map((row) => ({
-        ...dueTaskOf(row),
-        claimId,
-        app: row.app,
-        attempt: row.attempt,
-        origin: row.origin,
-        payload: row.payload,
-        revision: row.revision,
-      }));
-    }
   }
 
   async finish(results: readonly TaskResult[]): Promise<TaskRef[]> {
@@ -203,10 +190,11 @@ export class SqlTaskStore implements TaskStore {
     const buckets = dialect.list(query.buckets);
     const beyond = after ? 'AND t.run_timer >= ? AND (t.run_timer > ? OR t.timer_id > ?)' : '';
     const cursor = after ? [after.runTimer, after.runTimer, after.timerId] : [];
+    const chosen = query.exceptCron ? `t.status = 0 AND NOT (${WAITING_SLOT})` : 't.status = 0';
     return this.engine.statements(function* () {
       const onTime = yield* rows<DueRow>(
         `SELECT t.run_timer, t.timer_id, t.bucket, t.due_at FROM timer_task t${dialect.force('PRIMARY')}
-         WHERE t.run_timer >= ? AND t.run_timer < ? AND t.status = 0 AND t.due_at = t.run_timer
+         WHERE t.run_timer >= ? AND t.run_timer < ? AND ${chosen} AND t.due_at = t.run_timer
            AND ${dialect.in('t.bucket')} ${beyond}
          ORDER BY t.run_timer, t.timer_id LIMIT ?`,
         from,
@@ -219,7 +207,7 @@ export class SqlTaskStore implements TaskStore {
         `SELECT t.run_timer, t.timer_id, t.bucket, t.due_at
          FROM task_retry r${dialect.force('PRIMARY')}
            JOIN timer_task t ON t.run_timer = r.run_timer AND t.timer_id = r.timer_id AND t.due_at = r.due_at
-         WHERE r.due_at >= ? AND r.due_at < ? AND ${dialect.in('r.bucket')} AND t.status = 0 ${beyond}
+         WHERE r.due_at >= ? AND r.due_at < ? AND ${dialect.in('r.bucket')} AND ${chosen} ${beyond}
          ORDER BY t.run_timer, t.timer_id LIMIT ?`,
         from,
         to,
@@ -240,30 +228,15 @@ export class SqlTaskStore implements TaskStore {
   ): Promise<DueTask[]> {
     const { dialect } = this.engine;
     const now = Math.floor(options.now);
-    // A manual or backfill task does not depend on the version (see claim-tasks).
+    // A manual, backfill or replayed task does not depend on the version (see claim-tasks).
     const chosen = `t.status = 0 ${options.withRetries ? '' : 'AND t.attempt = 0'}
-      ${options.beforeVersion === null ? '' : `AND t.version < ${Number(options.beforeVersion)} AND t.origin NOT IN (3, 4)`}`;
-    const columns = 't.run_timer, t.timer_id, t.bucket, t.due_at';
-    const waiting = await this.engine.statements(function* () {
-      const recent = yield* rows<DueRow>(
-        `SELECT ${columns} FROM timer_task t${dialect.force('timer_task_timer')}
-         WHERE t.timer_id = ? AND t.run_timer >= ? AND ${chosen}`,
-        timerId,
-        now - LOOK_BACK_MS,
-      );
-      const later = yield* rows<DueRow>(
-        `SELECT ${columns} FROM task_retry r
-           JOIN timer_task t ON t.run_timer = r.run_timer AND t.timer_id = r.timer_id AND t.due_at = r.due_at
-         WHERE r.timer_id = ? AND ${chosen}`,
-        timerId,
-      );
-      return unique([...recent, ...later].map(dueTaskOf));
-    });
+      ${options.beforeVersion === null ? '' : `AND t.version < ${Number(options.beforeVersion)} AND t.origin NOT IN (3, 4) AND t.replay_count IS NULL`}`;
+    const waiting = await this.engine.statements(() => waitingOf(dialect, timerId, now, chosen));
     const canceled: DueTask[] = [];
     for (const batch of batches(waiting, dialect.batch)) {
       const still = await this.engine.transaction(function* () {
         const locked = yield* rows<DueRow>(
-          `SELECT ${columns} FROM timer_task t${dialect.force('PRIMARY')}
+          `SELECT t.run_timer, t.timer_id, t.bucket, t.due_at FROM timer_task t${dialect.force('PRIMARY')}
            WHERE ${dialect.inKeys('t')} AND ${chosen} ${dialect.forUpdate}`,
           dialect.keys(batch),
         );
@@ -321,6 +294,101 @@ export class SqlTaskStore implements TaskStore {
       );
       return row?.latest ?? null;
     });
+  }
+
+  /** By the page, so that a long outage holds up nobody else. */
+  async overdue(timerId: number, since: number, before: number, limit: number): Promise<TaskRef[]> {
+    const { dialect } = this.engine;
+    const refs: TaskRef[] = [];
+    let from = since;
+    while (refs.length < limit) {
+      const most = Math.min(10 * dialect.batch, limit - refs.length);
+      const slots = await this.engine.statements(() => waitingSlots(dialect, timerId, from, before, most));
+      refs.push(...slots.map((runTimer) => ({ timerId, runTimer })));
+      if (slots.length < most) break;
+      from = (slots.at(-1) as number) + 1;
+      await this.engine.breathe();
+    }
+    return refs;
+  }
+
+  misfire(decision: Misfire): Promise<DueTask[]> {
+    return this.engine.transaction(() => misfire(this.engine.dialect, decision));
+  }
+
+  async skip(refs: readonly TaskRef[], reason: Reason, now: number): Promise<number> {
+    const { dialect } = this.engine;
+    let changed = 0;
+    for (const batch of batches(unique(refs), dialect.batch)) {
+      changed += await this.engine.transaction(function* () {
+        const keys = dialect.keys(batch);
+        const count = yield* affected(
+          `UPDATE timer_task AS t${dialect.force('PRIMARY')} SET status = 5, reason = ?, finished_at = ?
+           WHERE ${dialect.inKeys('t')} AND t.status = 0`,
+          reason,
+          Math.floor(now),
+          keys,
+        );
+        if (count > 0) yield* affected(dialect.query('forget-retries'), keys);
+        return count;
+      });
+      await this.engine.breathe();
+    }
+    return changed;
+  }
+
+  async replay(tasks: readonly (TaskRef & { dueAt: number })[]): Promise<DueTask[]> {
+    const { dialect } = this.engine;
+    const waiting: DueTask[] = [];
+    for (const batch of batches(unique(tasks), dialect.batch)) {
+      const dueAt = new Map(batch.map((task) => [taskIdOf(task), Math.ceil(task.dueAt)]));
+      const again = await this.engine.transaction(function* () {
+        const ended = yield* rows<DueRow>(
+          `SELECT t.run_timer, t.timer_id, t.bucket, t.due_at FROM timer_task t${dialect.force('PRIMARY')}
+           WHERE ${dialect.inKeys('t')} AND t.status IN (3, 4, 5) ORDER BY t.run_timer, t.timer_id ${dialect.forUpdate}`,
+          dialect.keys(batch),
+        );
+        const due = ended.map(dueTaskOf).map((task) => ({ ...task, dueAt: dueAt.get(taskIdOf(task)) as number }));
+        yield* dialect.updateRows(
+          'replay-tasks',
+          due.map((task) => [task.dueAt, task.runTimer, task.timerId]),
+        );
+        if (due.length > 0) yield* affected(dialect.query('index-retries'), dialect.keys(due));
+        return due;
+      });
+      waiting.push(...again);
+      await this.engine.breathe();
+    }
+    return waiting;
+  }
+
+  async existing(refs: readonly TaskRef[]): Promise<TaskRef[]> {
+    const { dialect } = this.engine;
+    const known = new Set<string>();
+    for (const batch of batches(refs, dialect.batch)) {
+      const found = await this.engine.statements(() =>
+        rows<{ run_timer: number; timer_id: number }>(
+          `SELECT t.run_timer, t.timer_id FROM timer_task t${dialect.force('PRIMARY')} WHERE ${dialect.inKeys('t')}`,
+          dialect.keys(batch),
+        ),
+      );
+      for (const row of found) known.add(taskIdOf({ timerId: row.timer_id, runTimer: row.run_timer }));
+      await this.engine.breathe();
+    }
+    return refs.filter((ref) => known.has(taskIdOf(ref)));
+  }
+
+  async countPlanned(timerId: number, now: number): Promise<number> {
+    const waiting = await this.engine.statements(() => waitingOf(this.engine.dialect, timerId, now, WAITING_SLOT));
+    return waiting.length;
+  }
+
+  running(timerId: number): Promise<TaskRef | null> {
+    return this.engine.statements(() => running(timerId));
+  }
+
+  purge(before: number, apps: { only: string } | { except: readonly string[] }, limit: number): Promise<number> {
+    return purge(this.engine, before, apps, limit);
   }
 
   find(ref: TaskRef): Promise<Task | null> {
@@ -393,10 +461,20 @@ export class SqlTaskStore implements TaskStore {
   }
 }
 
-interface ClaimedRow extends DueRow {
-  app: string;
-  attempt: number;
-  origin: ClaimedTask['origin'];
-  payload: string | null;
-  revision: number;
+/** A timer's waiting tasks that meet the condition on `t`: the recent ones, and whatever waits in the retry index. */
+export function* waitingOf(dialect: Dialect, timerId: number, now: number, chosen: string): Work<DueTask[]> {
+  const columns = 't.run_timer, t.timer_id, t.bucket, t.due_at';
+  const recent = yield* rows<DueRow>(
+    `SELECT ${columns} FROM timer_task t${dialect.force('timer_task_timer')}
+     WHERE t.timer_id = ? AND t.run_timer >= ? AND ${chosen}`,
+    timerId,
+    Math.floor(now) - LOOK_BACK_MS,
+  );
+  const later = yield* rows<DueRow>(
+    `SELECT ${columns} FROM task_retry r${dialect.force('task_retry_timer')}
+       JOIN timer_task t ON t.run_timer = r.run_timer AND t.timer_id = r.timer_id AND t.due_at = r.due_at
+     WHERE r.timer_id = ? AND ${chosen}`,
+    timerId,
+  );
+  return unique([...recent, ...later].map(dueTaskOf));
 }

@@ -1,5 +1,5 @@
 import type { Definition, PlanAdvance, Timer, TimerListQuery, TimerStore } from '@xtimer/pipeline';
-import { bucketOf } from '@xtimer/pipeline';
+import { bucketOf, defaultPolicies, type TimerPolicies } from '@xtimer/pipeline';
 import { createApp, secretsOf } from './apps.js';
 import type { Engine } from './dialect.js';
 import { affected, insertedId, rows, type Work } from './work.js';
@@ -162,6 +162,19 @@ export class SqlTimerStore implements TimerStore {
     return answers;
   }
 
+  countFailure(timerId: number, failed: boolean): Promise<number> {
+    return this.engine.transaction(function* () {
+      yield* failed
+        ? affected('UPDATE xtimer SET failures_in_row = failures_in_row + 1 WHERE timer_id = ?', timerId)
+        : affected('UPDATE xtimer SET failures_in_row = 0 WHERE timer_id = ? AND failures_in_row > 0', timerId);
+      const [row] = yield* rows<{ failures_in_row: number }>(
+        'SELECT failures_in_row FROM xtimer WHERE timer_id = ?',
+        timerId,
+      );
+      return row?.failures_in_row ?? 0;
+    });
+  }
+
   async definitions(timerIds: readonly number[]): Promise<Definition[]> {
     if (timerIds.length === 0) return [];
     const { dialect } = this.engine;
@@ -177,12 +190,15 @@ export class SqlTimerStore implements TimerStore {
         name: row.name as string,
         revision: row.revision as number,
         notifyHttpParam: JSON.parse(row.notify_http_param as string),
-        policies: JSON.parse(row.policies as string),
+        policies: policiesOf(row.policies as string),
         signingSecrets: secretsOf(row),
       }));
     });
   }
 }
+
+/** A timer stored before a policy came into being has its default. */
+export const policiesOf = (stored: string): TimerPolicies => ({ ...defaultPolicies, ...JSON.parse(stored) });
 
 function* findTimer(timerId: number): Work<Timer | null> {
   const [row] = yield* rows<Row>(`${SELECT} WHERE x.timer_id = ?`, timerId);
@@ -216,6 +232,6 @@ function timerOf(row: Row): Timer {
     version: row.version as number,
     revision: row.revision as number,
     notifyHttpParam: JSON.parse(row.notify_http_param as string),
-    policies: JSON.parse(row.policies as string),
+    policies: policiesOf(row.policies as string),
   };
 }

@@ -7,4 +7,11 @@ SET t.status = 4,
     t.finished_at = ?
 WHERE (t.run_timer, t.timer_id) IN (?)
   AND t.status = 0
-  AND (x.status = 0 OR (t.origin NOT IN (3, 4) AND (x.status = 1 OR (t.version <> x.version AND t.attempt = 0))))
+  AND (
+    x.status = 0
+    OR (
+      t.origin NOT IN (3, 4)
+      AND t.replay_count IS NULL
+      AND (x.status = 1 OR (t.version <> x.version AND t.attempt = 0))
+    )
+  )

@@ -9,4 +9,4 @@ SET t.status = 1, t.claim_id = ?, t.attempt = t.attempt + 1
 WHERE (t.run_timer, t.timer_id) IN (?)
   AND t.status = 0
   AND t.due_at <= ?
-  AND ((x.status = 2 AND (t.version = x.version OR t.attempt > 0)) OR (t.origin IN (3, 4) AND x.status <> 0))
+  AND ((x.status = 2 AND (t.version = x.version OR t.attempt > 0)) OR ((t.origin IN (3, 4) OR t.replay_count > 0) AND x.status <> 0))

@@ -12,6 +12,7 @@ WHERE x.timer_id = timer_task.timer_id
     x.status = 0
     OR (
       timer_task.origin NOT IN (3, 4)
+      AND timer_task.replay_count IS NULL
       AND (x.status = 1 OR (timer_task.version <> x.version AND timer_task.attempt = 0))
     )
   )

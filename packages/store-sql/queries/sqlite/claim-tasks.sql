@@ -10,5 +10,5 @@ WHERE x.timer_id = timer_task.timer_id
   AND timer_task.due_at <= ?
   AND (
     (x.status = 2 AND (timer_task.version = x.version OR timer_task.attempt > 0))
-    OR (timer_task.origin IN (3, 4) AND x.status <> 0)
+    OR ((timer_task.origin IN (3, 4) OR timer_task.replay_count > 0) AND x.status <> 0)
   )
