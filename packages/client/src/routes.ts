@@ -1,10 +1,13 @@
 import type {
   AppName,
+  AppView,
+  BackfillTimer,
   CallbackTested,
   CancelTask,
   CreateTimer,
   CronPreview,
   PreviewCron,
+  RetryTask,
   RunTimer,
   SecretRotated,
   TaskDetail,
@@ -12,21 +15,33 @@ import type {
   TaskListQuery,
   TaskRefQuery,
   TasksCanceled,
+  TasksMatched,
+  TasksRetried,
   TestCallback,
+  TimerBackfilled,
   TimerCreated,
   TimerList,
   TimerListQuery,
   TimerRef,
   TimerRun,
   TimerView,
+  UpdateApp,
   UpdateTimer,
 } from '@xtimer/contracts';
 import type { Health, Readiness } from './health.js';
-import { each, get, post } from './route.js';
+import { each, get, post, put } from './route.js';
 
 /** The API, one line for each route: `group.method` is what callers write. */
 
 type Nothing = Record<never, never>;
+type App = { app: (typeof AppName)['_zod']['input'] };
+
+type Input<S extends { _zod: { input: unknown } }> = S['_zod']['input'];
+/** One call takes either; the answers differ, so here they are two methods. */
+type ByIds<S extends { _zod: { input: unknown } }> = Omit<Input<S>, 'filter'>;
+type ByFilter<S extends { _zod: { input: { filter?: unknown } } }> = Omit<Input<S>, 'app' | 'taskId' | 'taskIds'> & {
+  filter: NonNullable<Input<S>['filter']>;
+};
 
 const taskList = get<typeof TaskListQuery, typeof TaskList>('/xtimer/getTaskList');
 
@@ -47,6 +62,8 @@ export const routes = {
     delete: post<typeof TimerRef, Nothing>('/xtimer/deleteTimer'),
     /** Once, now, also when inactive; `body` replaces the timer's for this run. */
     run: post<typeof RunTimer, typeof TimerRun>('/xtimer/runTimer'),
+    /** Runs the slots of a past range that have no task yet: at most 1000, 10 a second. */
+    backfill: post<typeof BackfillTimer, typeof TimerBackfilled>('/xtimer/backfillTimer'),
   },
   tasks: {
     /** One page, newest first; planned tasks too. */
@@ -56,7 +73,13 @@ export const routes = {
     /** With its failed attempts. */
     get: get<typeof TaskRefQuery, typeof TaskDetail>('/xtimer/getTask'),
     /** One or many, with an outcome for each. */
-    cancel: post<typeof CancelTask, typeof TasksCanceled>('/xtimer/cancelTask'),
+    cancel: post<ByIds<typeof CancelTask>, typeof TasksCanceled>('/xtimer/cancelTask'),
+    /** All waiting ones that match. */
+    cancelMatching: post<ByFilter<typeof CancelTask>, typeof TasksMatched>('/xtimer/cancelTask'),
+    /** Runs failed, canceled or skipped ones once more, with the same idempotency key. */
+    retry: post<ByIds<typeof RetryTask>, typeof TasksRetried>('/xtimer/retryTask'),
+    /** All that match, the failed ones unless the filter names a status; 50 a second unless told otherwise. */
+    retryMatching: post<ByFilter<typeof RetryTask>, typeof TasksMatched>('/xtimer/retryTask'),
   },
   cron: {
     /** What an expression means and when it fires next. One that can't be read: 40000 with the place in `data`. */
@@ -70,8 +93,12 @@ export const routes = {
     }),
   },
   apps: {
+    /** Settings of an app. */
+    get: get<App, typeof AppView>('/apps/:app'),
+    /** What is left out stays. */
+    update: put<App & (typeof UpdateApp)['_zod']['input'], typeof AppView>('/apps/:app'),
     /** A new signing secret, shown once; the one before it keeps signing too. */
-    rotateSecret: post<{ app: (typeof AppName)['_zod']['input'] }, typeof SecretRotated>('/apps/:app/rotateSecret'),
+    rotateSecret: post<App, typeof SecretRotated>('/apps/:app/rotateSecret'),
   },
   health: {
     /** The process is up. */

@@ -98,6 +98,13 @@ it('works on timers', async () => {
   expect(gone).toMatchObject({ code: contracts.ErrorCode.notFound, status: 404, field: 'timerId', value: timerId });
   expect(gone.requestId).toMatch(/^[\da-f-]{36}$/);
 
+  const past = Date.UTC(2026, 0, 1);
+  const range = { startTime: new Date(past).toISOString(), endTime: past + 2 * 3_600_000 };
+  const { target } = await receiver();
+  const hourly = await client.timers.create(timer('hourly', target));
+  const backfilled = await client.timers.backfill({ ...hourly, ...range });
+  expect(checked(contracts.TimerBackfilled, backfilled)).toEqual({ created: 2, existing: 0 });
+
   const other = await client.timers.create(timer('paused'));
   expect(checked(contracts.TimerView, await client.timers.pause(other)).status).toBe(1);
 });
@@ -120,6 +127,17 @@ it('runs a timer, shows and cancels its tasks', async () => {
     'notFound',
   ]);
 
+  const retried = await client.tasks.retry({ taskIds: [planned.taskId, taskId.replace(/_\d+/, '_5')] });
+  expect(checked(contracts.TasksRetried, retried).results.map(({ outcome }) => outcome)).toEqual([
+    'accepted',
+    'notFound',
+  ]);
+  const filter = { app: 'shop', timerId, startTime: planned.runTimer, endTime: planned.runTimer + 1 };
+  const one = { matched: 1, accepted: 1 };
+  expect(checked(contracts.TasksMatched, await client.tasks.cancelMatching({ filter }))).toEqual(one);
+  const again = await client.tasks.retryMatching({ filter: { ...filter, status: 4 }, ratePerSecond: 5 });
+  expect(checked(contracts.TasksMatched, again)).toEqual(one);
+
   const all: string[] = [];
   for await (const task of client.tasks.each({ timerId, pageSize: 1 })) all.push(task.taskId);
   expect(all).toContain(taskId);
@@ -140,6 +158,9 @@ it('reads schedules, tests callbacks, rotates secrets, asks for health', async (
   await client.timers.create({ ...timer('secret'), app: 'a.b-c' });
   const rotated = checked(contracts.SecretRotated, await client.apps.rotateSecret({ app: 'a.b-c' }));
   expect(rotated.secret).toMatch(/^whsec_/);
+  const kept = { app: 'a.b-c', historyRetentionDays: 7 };
+  expect(checked(contracts.AppView, await client.apps.update(kept))).toEqual(kept);
+  expect(checked(contracts.AppView, await client.apps.get({ app: 'a.b-c' }))).toEqual(kept);
 
   const text = expect.any(String);
   const health = { status: 'up', version: text, nodeId: text, mode: 'embedded', roles: ['api', 'worker'] };

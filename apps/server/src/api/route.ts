@@ -1,4 +1,4 @@
-import { applyDecorators, createParamDecorator, type ExecutionContext, Get, HttpCode, Post } from '@nestjs/common';
+import { applyDecorators, createParamDecorator, type ExecutionContext, Get, HttpCode, Post, Put } from '@nestjs/common';
 import { ApiDefaultResponse, ApiOkResponse, ApiOperation } from '@nestjs/swagger';
 import { ErrorAnswer, envelope } from '@xtimer/contracts';
 import type { FastifyRequest } from 'fastify';
@@ -18,6 +18,7 @@ const route =
 
 export const GetRoute = route(Get);
 export const PostRoute = route(Post);
+export const PutRoute = route(Put);
 
 /** The query and the body as one object, the body's fields first: these calls take either. */
 export const QueryOrBody = createParamDecorator((_: unknown, context: ExecutionContext): unknown => {

@@ -11,6 +11,7 @@ const CLOCK_TOLERANCE_MS = 1_000;
 @Injectable()
 export class Cadence {
   private beating = false;
+  private synchronizing = false;
 
   constructor(
     private readonly pipeline: Pipeline,
@@ -52,12 +53,15 @@ export class Cadence {
 
   @Interval(CLOCK_SYNC_MS)
   async synchronizeClock(): Promise<void> {
-    if (!this.beating) return;
+    if (!this.beating || this.synchronizing) return;
+    this.synchronizing = true;
     try {
       await this.clock.synchronize();
     } catch {
-      // The store is away: the clock runs on by itself, and the stages tell of the store.
+      // No store answers: the clock runs on by itself, and the stages tell of the stores.
       return;
+    } finally {
+      this.synchronizing = false;
     }
     const hostErrorMs = this.clock.hostError();
     if (Math.abs(hostErrorMs) > CLOCK_TOLERANCE_MS) this.pipeline.events.emit('clock.off', { hostErrorMs });

@@ -27,6 +27,11 @@ export function logEvents(events: Events, log: Logger): void {
       'task finished',
     ),
   );
+  events.on('task.skipped', ({ timerId, runTimer, reason }) =>
+    log.info({ taskId: `${timerId}_${runTimer}`, reason }, 'task skipped'),
+  );
+  events.on('timer.caughtUp', (event) => log.warn(event, 'timer had missed slots: settled by its misfire rule'));
+  events.on('timer.paused', (event) => log.warn(event, 'timer paused by its own rule'));
   events.on('task.outcomeLost', (event) => log.warn(event, 'result came after the task was taken over: dropped'));
   events.on('task.leaseLost', (event) => log.warn(event, "call not made: this node's lease had lapsed"));
   events.on('results.delayed', ({ waiting, error }) =>
@@ -35,6 +40,7 @@ export function logEvents(events: Events, log: Logger): void {
   events.on('node.recovered', (event) => log.warn(event, 'took back tasks of a dead node'));
   events.on('node.joined', (event) => log.info(event, 'node joined'));
   events.on('node.left', (event) => log.info(event, 'node left'));
+  events.on('history.purged', (event) => log.info(event, 'deleted tasks past their retention'));
   events.on('clock.off', (event) => log.warn(event, 'the clock of this host is wrong; the time of the stores is used'));
   events.on('stage.failed', ({ stage, error }) =>
     log.error({ stage, error: error.message }, 'stage failed, tried again'),

@@ -11,6 +11,7 @@ import {
   type TaskStore,
   type TimerStore,
 } from '@xtimer/pipeline';
+import type { Database } from '@xtimer/store-sql';
 import type { Logger } from 'pino';
 import type { Config } from '../platform/config/config.js';
 import { version } from '../platform/version.js';
@@ -20,6 +21,7 @@ import {
   CALLBACKS,
   CLOCK,
   CONFIG,
+  DATABASE,
   EVENTS,
   LOG,
   TASK_STORE,
@@ -28,6 +30,9 @@ import {
 } from '../tokens.js';
 import { Cadence } from './cadence.js';
 import { logEvents } from './event-log.js';
+import { Housekeeping } from './housekeeping.js';
+import { Metrics } from './metrics.js';
+import { sharedTime } from './time-source.js';
 
 /** Wires the stages to the stores of this process, and starts and stops them with it. */
 @Global()
@@ -36,9 +41,9 @@ import { logEvents } from './event-log.js';
   providers: [
     {
       provide: SharedClock,
-      inject: [BUCKET_STORE],
-      useFactory: async (store: BucketStore) => {
-        const clock = new SharedClock(store.timeSource);
+      inject: [BUCKET_STORE, DATABASE],
+      useFactory: async (store: BucketStore, database: Database) => {
+        const clock = new SharedClock(sharedTime(store.timeSource, database.timeSource));
         await clock.synchronize();
         return clock;
       },
@@ -77,14 +82,21 @@ import { logEvents } from './event-log.js';
     },
     { provide: TIMER_COMMANDS, inject: [Pipeline], useFactory: (pipeline: Pipeline) => pipeline.commands },
     { provide: EVENTS, inject: [Pipeline], useFactory: (pipeline: Pipeline) => pipeline.events },
+    {
+      provide: Metrics,
+      inject: [Pipeline, SharedClock],
+      useFactory: (pipeline: Pipeline, clock: SharedClock) => new Metrics(pipeline, clock),
+    },
     Cadence,
+    Housekeeping,
   ],
-  exports: [CLOCK, CALLBACKS, TIMER_COMMANDS, EVENTS, Pipeline],
+  exports: [CLOCK, CALLBACKS, TIMER_COMMANDS, EVENTS, Pipeline, Metrics],
 })
 export class PipelineModule implements OnApplicationBootstrap, OnApplicationShutdown {
   constructor(
     private readonly pipeline: Pipeline,
     private readonly cadence: Cadence,
+    private readonly housekeeping: Housekeeping,
     @Inject(CALLBACKS) private readonly callbacks: CallbackClient,
     @Inject(CONFIG) private readonly config: Config,
     @Inject(LOG) private readonly log: Logger,
@@ -97,7 +109,7 @@ export class PipelineModule implements OnApplicationBootstrap, OnApplicationShut
   }
 
   async onApplicationShutdown(): Promise<void> {
-    await this.pipeline.stop(this.config.shutdownGraceMs);
+    await Promise.all([this.housekeeping.stop(), this.pipeline.stop(this.config.shutdownGraceMs)]);
     this.cadence.stop();
     await this.callbacks.close();
   }

@@ -40,14 +40,23 @@ export const callbackOf = (input: CreateTimer['notifyHTTPParam']) => ({
 
 type PolicyInput = Pick<
   CreateTimer,
-  'dst' | 'timeoutMs' | 'retry' | 'success' | 'noRetry' | 'misfire' | 'overlap' | 'delivery' | 'spreadMs'
+  | 'dst'
+  | 'timeoutMs'
+  | 'retry'
+  | 'success'
+  | 'noRetry'
+  | 'misfire'
+  | 'overlap'
+  | 'delivery'
+  | 'pauseAfterFailures'
+  | 'spreadMs'
 >;
 
 /** Only the policies that are given, each completed from `base`. */
 export function policiesOf(input: PolicyInput, base: TimerPolicies): Partial<TimerPolicies> {
-  const { timeoutMs, overlap, delivery, spreadMs } = input;
+  const { timeoutMs, overlap, delivery, pauseAfterFailures, spreadMs } = input;
   return defined({
-    ...{ timeoutMs, overlap, delivery, spreadMs },
+    ...{ timeoutMs, overlap, delivery, pauseAfterFailures, spreadMs },
     dst: input.dst && { ...base.dst, ...defined(input.dst) },
     retry: input.retry && { ...base.retry, ...defined(input.retry) },
     success: input.success && { ...base.success, ...defined(input.success) },

@@ -1,8 +1,10 @@
 import { Body, Controller, Inject, Query } from '@nestjs/common';
 import { ApiBearerAuth, ApiBody, type ApiBodyOptions, ApiTags } from '@nestjs/swagger';
 import {
+  BackfillTimer,
   CreateTimer,
   RunTimer,
+  TimerBackfilled,
   TimerCreated,
   TimerList,
   TimerListQuery,
@@ -104,6 +106,12 @@ export class TimersController {
   async run(@Body({ schema: RunTimer }) input: z.output<typeof RunTimer>, @By() by: string) {
     const ref = await this.commands.runNow(input.app ?? null, input.timerId, input.body ?? null, by);
     return { taskId: taskIdOf(ref) };
+  }
+
+  @PostRoute('backfillTimer', 'Run the past slots of a range that have no task yet, paced', TimerBackfilled)
+  backfill(@Body({ schema: BackfillTimer }) input: z.output<typeof BackfillTimer>, @By() by: string) {
+    const { app = null, timerId, startTime, endTime } = input;
+    return this.commands.backfill(app, timerId, startTime, endTime, by);
   }
 
   private async existing({ app = null, timerId }: { app?: string | null; timerId: number }) {

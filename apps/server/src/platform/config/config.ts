@@ -25,6 +25,8 @@ export interface Config {
   callbackDeny: readonly string[];
   callbackConcurrency: number;
   timezone: string;
+  /** For apps that have no number of their own. */
+  historyRetentionDays: number;
 }
 
 /** The environment has mistakes: all of them, each naming variable, value and what is right. */
@@ -72,6 +74,7 @@ function configOf(env: Environment): Config {
     callbackDeny: parseAllowList(env.XTIMER_CALLBACK_DENY),
     callbackConcurrency: env.XTIMER_CALLBACK_CONCURRENCY,
     timezone: env.XTIMER_TIMEZONE,
+    historyRetentionDays: env.XTIMER_HISTORY_RETENTION_DAYS,
   };
 }
 

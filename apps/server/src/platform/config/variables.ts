@@ -108,6 +108,9 @@ export const sections = {
       .refine(isTimeZone, { error: 'an IANA time zone such as UTC or Asia/Shanghai' })
       .default('UTC')
       .describe('Zone of timers that name none.'),
+    XTIMER_HISTORY_RETENTION_DAYS: whole(1, 3_650)
+      .default(30)
+      .describe('Ended tasks planned longer ago than this many days are deleted, unless their app has its own number.'),
   },
 } as const;
 
