@@ -1,8 +1,12 @@
+import type { TimerList as TimerListSchema } from '@xtimer/contracts';
 import type { TestServer } from '@xtimer/testkit';
 import { describe, expect, it } from 'vitest';
+import type { z } from 'zod';
 import { Api, at, callsOf, expectOnceEach, latest, multiples, openWorld, runOf, stallMeter, until } from './support.js';
 
 const { env, missing, receiver, start } = await openWorld('clustered');
+
+type TimerList = z.output<typeof TimerListSchema>;
 
 /** Debug, so that each node's log names the tasks it finished. */
 const nodes = (...names: string[]) =>
@@ -21,12 +25,20 @@ describe.skipIf(missing)('two nodes', () => {
         apis[i % 2]!.create({ app: 'many', cron: '*/2 * * * * ?', notifyHTTPParam, enable: true }),
       ),
     );
+    // The first expansion, 720,000 rows, is not what is measured.
+    const nextFires = async (page: number) =>
+      (await apis[0]!.get<TimerList>('/xtimer/getAppTimers', { app: 'many', pageSize: 100, page })).list.map(
+        ({ nextFireAt }) => nextFireAt!,
+      );
+    await until(
+      'an hour is planned',
+      async () => Math.min(...(await nextFires(1)), ...(await nextFires(2))) > Date.now() + 3_600_000,
+      120_000,
+    );
     const from = Math.ceil(Date.now() / 2000) * 2000;
     const to = from + 120_000;
     const stall = stallMeter();
-    await at(to + 1_000);
-    await Promise.all(timers.map((timerId, i) => apis[i % 2]!.pause(timerId)));
-    await until('all have ended', async () => (await apis[0]!.tasks({ app: 'many', status: 1 })).length === 0);
+    await at(to + 2_000);
     const stalledMs = stall();
 
     const planned = multiples(2000, from, to);
@@ -40,15 +52,21 @@ describe.skipIf(missing)('two nodes', () => {
     expect(receiver.stats().doubles).toEqual({ count: 0, keys: [] });
     const { lateness } = receiver.stats();
     const shares = pair.map((node) => finishedBy(node));
-    console.log(`12,000 calls: lateness ${JSON.stringify(lateness)}, stalled ${stalledMs} ms, shares ${shares}`);
+    console.log(
+      `${inWindow.length} calls: lateness ${JSON.stringify(lateness)}, stalled ${stalledMs} ms, shares ${shares}`,
+    );
     expect(latest(inWindow)).toBeLessThanOrEqual(2_000 + stalledMs);
     // 16 buckets over two nodes: eight each.
     for (const share of shares) expect(share).toBeGreaterThan(receiver.calls.length * 0.3);
 
-    const rows = await apis[1]!.tasks({ app: 'many', status: 2, startTime: from, endTime: to });
-    expect(rows.length).toBe(planned.length * timers.length);
+    const rows = await until('history has them all', async () => {
+      const found = await apis[1]!.tasks({ app: 'many', status: 2, startTime: from, endTime: to });
+      return found.length === planned.length * timers.length && found;
+    });
+    expect(new Set(rows.map(({ taskId }) => taskId)).size).toBe(rows.length);
+    for (const timerId of timers) await apis[0]!.post('/xtimer/deleteTimer', { timerId });
     for (const node of pair) expect(node.log().filter(({ level }) => Number(level) >= 50)).toEqual([]);
-  }, 240_000);
+  }, 400_000);
 
   it('keep paused what was paused and run one schedule after ten edits, also after a restart', async () => {
     const target = (path: string) => ({ method: 'POST', url: receiver.url + path });
