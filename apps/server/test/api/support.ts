@@ -1,8 +1,12 @@
 import 'reflect-metadata';
+import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { Pipeline } from '@xtimer/pipeline';
 import { onTestFinished } from 'vitest';
 import { AdminToken } from '../../src/api/access/admin-token.js';
 import { appModule } from '../../src/app.module.js';
@@ -77,6 +81,34 @@ export async function setup(env: Record<string, string> = {}): Promise<World> {
         body: body === undefined ? undefined : JSON.stringify(body),
       }),
   };
+}
+
+/** A receiver on loopback that answers as told, and what it was called with. */
+export async function receiver(status = 200) {
+  const told = { status, keys: [] as string[] };
+  const server = createServer((request, response) => {
+    told.keys.push(String(request.headers['idempotency-key']));
+    response.writeHead(told.status).end('heard');
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const { port } = server.address() as AddressInfo;
+  return { told, notifyHTTPParam: { method: 'POST', url: `http://127.0.0.1:${port}/x` } };
+}
+
+/** Resolves once `count` attempts have been recorded from now on. */
+export function recorded({ app }: World, count: number): Promise<void> {
+  let left = count;
+  return new Promise((resolve) => {
+    const off = app.get(Pipeline).events.on('task.finished', () => {
+      if (--left > 0) return;
+      off();
+      resolve();
+    });
+  });
 }
 
 /** A timer that fires far in the future: nothing happens by itself during a test. */
