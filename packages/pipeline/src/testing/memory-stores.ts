@@ -41,6 +41,8 @@ export class MemoryStores implements TimerStore, TaskStore {
   /** Claims ended by `unclaim`: one still on its way takes nothing any more. */
   private readonly ended = new Set<number>();
   private readonly failures = new Map<number, number>();
+  /** The task that each exclusive timer ran last. */
+  private readonly lastRun = new Map<number, { row: Row; claimId: number }>();
   private readonly nodes = new Map<string, NodeRecord>();
   private readonly progress = new Map<number, number>();
   /** Rows by the minute of their `dueAt`, so that a simulated hour stays cheap. */
@@ -153,6 +155,10 @@ export class MemoryStores implements TimerStore, TaskStore {
 
   async plan(tasks: readonly PlannedTask[]): Promise<void> {
     this.enter('plan');
+    this.planAll(tasks);
+  }
+
+  private planAll(tasks: readonly PlannedTask[]): void {
     for (const task of tasks) {
       const row = this.rows.get(taskIdOf(task));
       if (!row) {
@@ -175,10 +181,19 @@ export class MemoryStores implements TimerStore, TaskStore {
     this.enter('claim');
     if (this.ended.has(claim.claimId)) return [];
     const claimed: ClaimedTask[] = [];
+    const mayRun = (row: Row | undefined) =>
+      row?.status === TaskStatus.notRun && row.dueAt <= claim.dueBy && this.mayRun(row);
+    const first = new Map<number, number>();
+    for (const { timerId, runTimer } of tasks)
+      if (mayRun(this.rows.get(taskIdOf({ timerId, runTimer }))))
+        first.set(timerId, Math.min(runTimer, first.get(timerId) ?? runTimer));
     for (const ref of tasks) {
       const row = this.rows.get(taskIdOf(ref));
-      if (row?.status !== TaskStatus.notRun || row.dueAt > claim.dueBy || !this.mayRun(row)) continue;
-      if (claim.exclusive?.has(ref.timerId) && this.runningOf(ref.timerId)) continue;
+      if (!row || !mayRun(row)) continue;
+      if (claim.exclusive?.has(ref.timerId)) {
+        if (row.runTimer !== first.get(ref.timerId) || this.runningOf(ref.timerId)) continue;
+        this.lastRun.set(ref.timerId, { row, claimId: claim.claimId });
+      }
       Object.assign(row, { status: TaskStatus.running, claimId: claim.claimId, attempt: row.attempt + 1 });
       const { timerId, runTimer, bucket, dueAt, app, attempt, origin, payload } = row;
       const { revision } = this.timers.get(timerId)!;
@@ -306,7 +321,7 @@ export class MemoryStores implements TimerStore, TaskStore {
       if (row && !isWaitingSlot(row)) continue;
       const origin = TaskOrigin.cron;
       if (row) this.move(row, { dueAt });
-      else await this.plan([{ timerId, runTimer, app, bucket, version, origin, dueAt, payload: null }]);
+      else this.planAll([{ timerId, runTimer, app, bucket, version, origin, dueAt, payload: null }]);
       waiting.push(dueTask(this.rows.get(id)!));
     }
     if (!skip) return waiting;
@@ -315,11 +330,11 @@ export class MemoryStores implements TimerStore, TaskStore {
       (row) => isWaitingSlot(row) && row.runTimer >= skip.from && row.runTimer <= skip.until && !kept.has(row.runTimer),
     );
     for (const row of left) this.remove(row);
-    if (left.length + unplanned === 0) return waiting;
-    await this.plan([
-      { timerId, runTimer: skip.from, app, bucket, version, origin: TaskOrigin.cron, dueAt: skip.from, payload: null },
-    ]);
-    Object.assign(this.rows.get(taskIdOf({ timerId, runTimer: skip.from }))!, {
+    const at = left[0]?.runTimer ?? (unplanned > 0 ? this.placeForUnplanned(timerId, skip) : null);
+    if (at === null) return waiting;
+    const origin = TaskOrigin.cron;
+    this.planAll([{ timerId, runTimer: at, app, bucket, version, origin, dueAt: at, payload: null }]);
+    Object.assign(this.rows.get(taskIdOf({ timerId, runTimer: at }))!, {
       status: TaskStatus.skipped,
       reason: Reason.misfire,
       skippedCount: left.length + unplanned,
@@ -329,11 +344,21 @@ export class MemoryStores implements TimerStore, TaskStore {
     return waiting;
   }
 
+  /** Where slots that never had a row are counted; `null` when somebody has counted them before. */
+  private placeForUnplanned(timerId: number, skip: { from: number; until: number }): number | null {
+    for (const runTimer of [skip.from, skip.until]) {
+      const before = this.tasksOf(timerId).findLast((row) => row.runTimer <= runTimer);
+      if ((before?.skippedUntil ?? 0) >= skip.until) continue;
+      if (before?.runTimer !== runTimer) return runTimer;
+    }
+    return null;
+  }
+
   async skip(refs: readonly TaskRef[], reason: Reason, now: number): Promise<number> {
     this.enter('skip');
     const rows = refs.map((ref) => this.rows.get(taskIdOf(ref))).filter((row) => row?.status === TaskStatus.notRun);
-    for (const row of rows) Object.assign(row!, { status: TaskStatus.skipped, reason, finishedAt: now });
-    return rows.length;
+    for (const row of rows) Object.assign(row!, { status: TaskStatus.skipped, reason, finishedAt: Math.floor(now) });
+    return new Set(rows).size;
   }
 
   async replay(tasks: readonly (TaskRef & { dueAt: number })[]): Promise<DueTask[]> {
@@ -343,7 +368,8 @@ export class MemoryStores implements TimerStore, TaskStore {
       const row = this.rows.get(taskIdOf(task));
       if (!row || !isFinal(row.status) || row.status === TaskStatus.succeeded) continue;
       const replayCount = row.replayCount + 1;
-      this.move(row, { status: TaskStatus.notRun, reason: null, finishedAt: null, dueAt: task.dueAt, replayCount });
+      const dueAt = Math.ceil(task.dueAt);
+      this.move(row, { status: TaskStatus.notRun, reason: null, finishedAt: null, claimId: null, dueAt, replayCount });
       waiting.push(dueTask(row));
     }
     return waiting;
@@ -456,8 +482,10 @@ export class MemoryStores implements TimerStore, TaskStore {
       .filter((row) => row.runTimer >= startTime && row.runTimer < endTime);
   }
 
+  /** The task that keeps an exclusive timer busy. */
   private runningOf(timerId: number): Task | undefined {
-    return this.tasksOf(timerId).find((row) => row.status === TaskStatus.running);
+    const last = this.lastRun.get(timerId);
+    return last?.row.status === TaskStatus.running && last.row.claimId === last.claimId ? last.row : undefined;
   }
 
   private remove(row: Row | Task): void {
@@ -470,7 +498,7 @@ export class MemoryStores implements TimerStore, TaskStore {
   private mayRun(row: Row): boolean {
     const timer = this.timers.get(row.timerId);
     if (!timer || timer.status === TimerStatus.deleted) return false;
-    if (ignoresVersion(row) || row.replayCount > 0) return true;
+    if (ignoresVersion(row)) return true;
     return timer.status === TimerStatus.active && (row.version === timer.version || row.attempt > 0);
   }
 
@@ -556,7 +584,8 @@ const STRANGER_GRACE_MS = 60_000;
 
 const SIGNING_SECRET = `whsec_${Buffer.from('secret of the test stores').toString('base64').slice(0, 32)}`;
 
-const ignoresVersion = (row: Row): boolean => row.origin === TaskOrigin.manual || row.origin === TaskOrigin.backfill;
+const ignoresVersion = (row: Row): boolean =>
+  row.origin === TaskOrigin.manual || row.origin === TaskOrigin.backfill || row.replayCount > 0;
 
 /** What no database keeps as text is replaced, as the SQL stores do. */
 const storable = (text: string | null): string | null =>
