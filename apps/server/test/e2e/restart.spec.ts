@@ -3,7 +3,7 @@ import { Api, at, callsOf, expectOnceEach, multiples, openWorlds, runOf, until }
 
 const worlds = await openWorlds();
 
-describe.each(worlds)('$name: one node that ends and comes back', ({ missing, receiver, start }) => {
+describe.concurrent.each(worlds)('$name: one node that ends and comes back', ({ missing, receiver, start }) => {
   it.skipIf(missing)(
     'goes on after a stop and after a kill, with every planned row in its place',
     async () => {
