@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
-import { Pipeline, Reason, TaskOrigin } from '@xtimer/pipeline';
+import { Pipeline, Reason, StoreUnavailableError, TaskOrigin } from '@xtimer/pipeline';
 import { expect, it, vi } from 'vitest';
+import { Cadence } from '../../src/pipeline/cadence.js';
 import { Housekeeping } from '../../src/pipeline/housekeeping.js';
 import { receiver, recorded, setup, timer, type World } from './support.js';
 
@@ -139,6 +140,16 @@ it('tells Prometheus what happened', async () => {
   expect(metric(text, 'xtimer_slices_held')).toBeGreaterThan(0);
   expect(Math.abs(metric(text, 'xtimer_clock_error_seconds'))).toBeLessThan(1);
   expect(metric(text, 'xtimer_nodejs_eventloop_lag_p99_seconds')).toBeGreaterThanOrEqual(0);
+});
+
+it("follows the database's clock while the bucket store is silent, and shows a host that is off", async () => {
+  const { app, get, stores } = await setup();
+  vi.spyOn(stores.buckets.timeSource, 'time').mockRejectedValue(new StoreUnavailableError('redis', 'no answer'));
+  vi.spyOn(stores.database.timeSource, 'time').mockImplementation(async () => Date.now() + 5_000);
+  const warned = app.get(Pipeline).events.next('clock.off');
+  await app.get(Cadence).synchronizeClock();
+  expect((await warned).hostErrorMs).toBeCloseTo(-5_000, -2);
+  expect(metric((await get('/metrics')).text, 'xtimer_clock_error_seconds')).toBeCloseTo(-5, 1);
 });
 
 it('keeps the metrics of two nodes in one process apart', async () => {
