@@ -13,6 +13,12 @@ export interface Dialect {
   keys(refs: readonly TaskRef[]): unknown;
   /** DELETE up to its WHERE; the table is called `t` there and found by its primary key. */
   deleteFrom(table: 'timer_task' | 'timer_task_attempt'): string;
+  /**
+   * The pair of columns lies beyond the pair of values, so that an index is read from there on: thousands may share
+   * an instant. Fills its `?` from `pair`.
+   */
+  beyond(first: string, second: string, operator: '<' | '>'): string;
+  pair(first: number, second: number): number[];
   /** The column is among the values that `list` puts in place of the `?`. */
   in(column: string): string;
   list(values: readonly (string | number)[]): unknown;

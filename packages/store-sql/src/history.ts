@@ -14,11 +14,11 @@ export function* history(dialect: Dialect, query: HistoryQuery): Work<Task[]> {
   if (query.app !== null) where('t.app = ?', query.app);
   if (query.timerId !== undefined) where('t.timer_id = ?', query.timerId);
   if (query.startTime !== undefined) where('t.run_timer >= ?', query.startTime);
-  if (query.endTime !== undefined) where('t.run_timer < ?', query.endTime);
-  if (query.before) {
-    const { runTimer, timerId } = query.before;
-    where('t.run_timer <= ? AND (t.run_timer < ? OR t.timer_id < ?)', runTimer, runTimer, timerId);
-  }
+  // The lower of the two ends alone, because an engine may take the higher one for the index.
+  const { before, endTime = Number.POSITIVE_INFINITY } = query;
+  if (before && before.runTimer < endTime)
+    where(dialect.beyond('t.run_timer', 't.timer_id', '<'), ...dialect.pair(before.runTimer, before.timerId));
+  else if (query.endTime !== undefined) where('t.run_timer < ?', endTime);
   if (query.status !== undefined) where('t.status = ?', query.status);
   if (query.origin !== undefined) where('t.origin = ?', query.origin);
   const found = yield* rows<TaskRow>(

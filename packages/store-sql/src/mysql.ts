@@ -18,6 +18,8 @@ export const mysqlDialect: Dialect = {
   inKeys: (alias) => `(${alias}.run_timer, ${alias}.timer_id) IN (?)`,
   keys: pairs,
   deleteFrom: (table) => `DELETE t FROM ${table} t FORCE INDEX (PRIMARY)`,
+  beyond: (first, second, operator) => `(${first} ${operator} ? OR (${first} = ? AND ${second} ${operator} ?))`,
+  pair: (first, second) => [first, first, second],
   in: (column) => `${column} IN (?)`,
   // An empty IN () is a syntax error; no id or name is -1.
   list: (values) => (values.length > 0 ? values : [-1]),

@@ -17,6 +17,8 @@ export const sqliteDialect: Dialect = {
   inKeys: (alias) => `(${alias}.run_timer, ${alias}.timer_id) IN (SELECT value ->> 0, value ->> 1 FROM json_each(?))`,
   keys: (refs: readonly TaskRef[]) => JSON.stringify(refs.map((ref) => [ref.runTimer, ref.timerId])),
   deleteFrom: (table) => `DELETE FROM ${table} AS t`,
+  beyond: (first, second, operator) => `(${first}, ${second}) ${operator} (?, ?)`,
+  pair: (first, second) => [first, second],
   in: (column) => `${column} IN (SELECT value FROM json_each(?))`,
   list: (values) => JSON.stringify(values),
   orUpdate: (key, columns) =>

@@ -188,26 +188,27 @@ export class SqlTaskStore implements TaskStore {
     if (query.buckets.length === 0) return Promise.resolve([]);
     const { from, to, after, limit } = query;
     const buckets = dialect.list(query.buckets);
-    const beyond = after ? 'AND t.run_timer >= ? AND (t.run_timer > ? OR t.timer_id > ?)' : '';
-    const cursor = after ? [after.runTimer, after.runTimer, after.timerId] : [];
+    const beyond = dialect.beyond('t.run_timer', 't.timer_id', '>');
+    const cursor = after ? dialect.pair(after.runTimer, after.timerId) : [];
+    // One lower end only, because an engine may take the other one for the index.
+    const goesOn = after !== null && after.runTimer >= from;
     const chosen = query.exceptCron ? `t.status = 0 AND NOT (${WAITING_SLOT})` : 't.status = 0';
     return this.engine.statements(function* () {
       const onTime = yield* rows<DueRow>(
         `SELECT t.run_timer, t.timer_id, t.bucket, t.due_at FROM timer_task t${dialect.force('PRIMARY')}
-         WHERE t.run_timer >= ? AND t.run_timer < ? AND ${chosen} AND t.due_at = t.run_timer
-           AND ${dialect.in('t.bucket')} ${beyond}
+         WHERE ${goesOn ? beyond : 't.run_timer >= ?'} AND t.run_timer < ? AND ${chosen} AND t.due_at = t.run_timer
+           AND ${dialect.in('t.bucket')}
          ORDER BY t.run_timer, t.timer_id LIMIT ?`,
-        from,
+        ...(goesOn ? cursor : [from]),
         to,
         buckets,
-        ...cursor,
         limit,
       );
       const later = yield* rows<DueRow>(
         `SELECT t.run_timer, t.timer_id, t.bucket, t.due_at
          FROM task_retry r${dialect.force('PRIMARY')}
            JOIN timer_task t ON t.run_timer = r.run_timer AND t.timer_id = r.timer_id AND t.due_at = r.due_at
-         WHERE r.due_at >= ? AND r.due_at < ? AND ${dialect.in('r.bucket')} AND ${chosen} ${beyond}
+         WHERE r.due_at >= ? AND r.due_at < ? AND ${dialect.in('r.bucket')} AND ${chosen} ${after ? `AND ${beyond}` : ''}
          ORDER BY t.run_timer, t.timer_id LIMIT ?`,
         from,
         to,

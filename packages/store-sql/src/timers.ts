@@ -116,11 +116,11 @@ export class SqlTimerStore implements TimerStore {
       const due = yield* rows<Row>(
         `${SELECT}${dialect.force('xtimer_due')}
          WHERE x.status = 2 AND x.bucket = ? AND x.next_fire_at < ?
-         ${after ? 'AND x.next_fire_at >= ? AND (x.next_fire_at > ? OR x.timer_id > ?)' : ''}
+         ${after ? `AND ${dialect.beyond('x.next_fire_at', 'x.timer_id', '>')}` : ''}
          ORDER BY x.next_fire_at, x.timer_id LIMIT ?`,
         bucket,
         horizon,
-        ...(after ? [after.nextFireAt, after.nextFireAt, after.timerId] : []),
+        ...(after ? dialect.pair(after.nextFireAt, after.timerId) : []),
         limit,
       );
       return due.map(timerOf);
