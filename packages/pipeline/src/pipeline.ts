@@ -4,6 +4,8 @@ import { Events } from './events.js';
 import { Definitions } from './executor/definitions.js';
 import { defaultExecutorOptions, Executor } from './executor/executor.js';
 import type { Callbacks } from './executor/ports.js';
+import type { JobStore } from './job/ports.js';
+import { JobService } from './job/service.js';
 import type { Clock, Random } from './lifecycle/clock.js';
 import { Loop } from './lifecycle/loop.js';
 import { Membership } from './lifecycle/membership.js';
@@ -21,6 +23,7 @@ import { defaultTriggerOptions, Trigger } from './trigger/trigger.js';
 export interface PipelinePorts {
   timers: TimerStore;
   tasks: TaskStore;
+  jobs: JobStore;
   buckets: TimeBuckets;
   locks: SliceLocks;
   callbacks: Callbacks;
@@ -51,12 +54,13 @@ export class Pipeline {
   readonly executor: Executor;
   readonly scheduler: Scheduler;
   readonly commands: TimerService;
+  readonly jobs: JobService;
   readonly index: IndexKeeper;
   readonly loops: Record<keyof typeof cadence, Loop>;
   private readonly worker: boolean;
 
   constructor(ports: PipelinePorts, options: PipelineOptions) {
-    const { buckets, callbacks, clock, locks, random, tasks, timers } = ports;
+    const { buckets, callbacks, clock, jobs, locks, random, tasks, timers } = ports;
     const { node } = options;
     const { bucketsNum, nodeId } = node;
     const { events } = this;
@@ -110,8 +114,9 @@ export class Pipeline {
       held: () => this.scheduler.held(),
       submit,
     });
+    this.jobs = new JobService({ jobs, tasks, buckets, clock, place }, bucketsNum);
     const migrator = new Migrator(
-      { timers, tasks, catchUp, index: this.index, membership, clock, events, submit },
+      { timers, tasks, jobs: this.jobs, catchUp, index: this.index, membership, clock, events, submit },
       { ...defaultMigratorOptions, bucketsNum },
     );
     const recovery = new Recovery({ tasks, membership, clock, events, place });
@@ -124,7 +129,7 @@ export class Pipeline {
     });
 
     this.loops = {
-      heartbeat: new Loop('heartbeat', () => membership.pass(), events),
+      heartbeat: new Loop('heartbeat', () => this.signOfLife(), events),
       schedule: new Loop('scheduler', () => this.scheduler.pass(), events),
       trigger: new Loop('trigger', () => trigger.pass(), events),
       migrate: new Loop('migrator', (signal) => migrator.pass(signal), events),
@@ -132,6 +137,12 @@ export class Pipeline {
     };
     // A slice that becomes ours mid-minute is read at once, not with the next beat.
     events.on('slice.claimed', () => this.loops.trigger.wake());
+  }
+
+  /** A node that fires nothing still has to say when it could not add to the index. */
+  private async signOfLife(): Promise<void> {
+    await this.membership.pass();
+    if (!this.worker) await this.index.check();
   }
 
   /** The loops this node's roles need. */

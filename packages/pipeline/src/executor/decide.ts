@@ -35,7 +35,12 @@ const NOT_SENT: readonly CallbackErrorCode[] = [
 export function decideResult(
   answer: CallbackAnswer,
   policies: TimerPolicies,
-  { attempt, now, random }: { attempt: number; now: number; random: Random },
+  {
+    attempt,
+    maxAttempts = policies.retry.maxAttempts,
+    now,
+    random,
+  }: { attempt: number; maxAttempts?: number | undefined; now: number; random: Random },
 ): Decision {
   if (!answer.error && answer.httpStatus !== null && matchesStatus(policies.success.status, answer.httpStatus)) {
     return { status: TaskStatus.succeeded, dueAt: null, error: null };
@@ -44,7 +49,7 @@ export function decideResult(
   const error = answer.error
     ? `${unknown ? 'OUTCOME_UNKNOWN' : answer.error.code}: ${answer.error.message}`
     : `HTTP_STATUS: the target answered ${answer.httpStatus}, success is ${policies.success.status.join(', ')}`;
-  if (attempt >= policies.retry.maxAttempts || !worthRetrying(answer, policies)) {
+  if (attempt >= maxAttempts || !worthRetrying(answer, policies)) {
     return { status: TaskStatus.failed, dueAt: null, error };
   }
   const wait = retryAfterMs(answer.headers['retry-after'], now) ?? backoffMs(policies.retry, attempt, random);

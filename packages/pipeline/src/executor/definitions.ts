@@ -1,8 +1,9 @@
+import { definitionIdOf } from '../job/job.js';
 import type { TimerStore } from '../timer/ports.js';
 import type { Definition } from '../timer/timer.js';
 
 /**
- * Timer definitions by id, least recently used ones dropped. A claim tells the timer's revision at that
+ * Definitions of timers and topics by the ids of their tasks, least recently used ones dropped. A claim tells the timer's revision at that
  * moment, so a cached copy is never used after an edit.
  */
 export class Definitions {
@@ -15,15 +16,16 @@ export class Definitions {
 
   /** The copy at hand, whatever its age. */
   peek(timerId: number): Definition | undefined {
-    return this.cache.get(timerId);
+    return this.cache.get(definitionIdOf(timerId));
   }
 
   /** Makes every known id present; `revisions` names the least revision each must have. One query for what is missing. */
   async load(timerIds: Iterable<number>, revisions?: ReadonlyMap<number, number>): Promise<void> {
     const missing = new Set<number>();
-    for (const timerId of timerIds) {
+    for (const taskTimerId of timerIds) {
+      const timerId = definitionIdOf(taskTimerId);
       const cached = this.cache.get(timerId);
-      if (cached && cached.revision >= (revisions?.get(timerId) ?? 0)) {
+      if (cached && cached.revision >= (revisions?.get(taskTimerId) ?? 0)) {
         this.cache.delete(timerId);
         this.cache.set(timerId, cached);
       } else missing.add(timerId);

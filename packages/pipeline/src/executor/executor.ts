@@ -93,7 +93,11 @@ export class Executor {
     this.toSend = new DueQueue(clock, (claimed) => {
       for (const one of claimed) this.lanes.call(one.host, () => void this.send(one));
     });
-    this.lanes = new Lanes(clock, { perNode: options.concurrency, perHost: options.perHost });
+    this.lanes = new Lanes(clock, {
+      perNode: options.concurrency,
+      // However few calls the node may make, no host has them all.
+      perHost: Math.min(options.perHost, Math.max(1, Math.floor(options.concurrency / 2))),
+    });
     this.results = new Group((batch) => this.record(batch), {
       limit: options.groupLimit,
       pause: (failures) => clock.sleepUntil(clock.now() + Math.min(1000, 100 * failures)),
@@ -360,6 +364,7 @@ export class Executor {
       const { random } = this.ports;
       const { status, dueAt, error } = decideResult(answer, definition.policies, {
         attempt: task.attempt,
+        maxAttempts: task.maxAttempts ?? undefined,
         now: finishedAt,
         random,
       });

@@ -33,6 +33,7 @@ function setup(options: Partial<MigratorOptions> = {}) {
     {
       timers: stores,
       tasks: stores,
+      jobs: { letGoResumed: async () => {} },
       catchUp: {
         settle: async (timerId) => {
           settled.push(timerId);

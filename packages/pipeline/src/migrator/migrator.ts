@@ -1,6 +1,7 @@
 import type { IndexKeeper } from '../buckets/index-keeper.js';
 import { StoreUnavailableError } from '../errors.js';
 import type { Events } from '../events.js';
+import type { JobService } from '../job/service.js';
 import type { Clock } from '../lifecycle/clock.js';
 import type { Membership } from '../lifecycle/membership.js';
 import type { CatchUp } from '../recovery/catch-up.js';
@@ -14,6 +15,7 @@ import { firesBetween, firstFireAfter, plannedTask, runsLeft } from './plan.js';
 export interface MigratorPorts {
   timers: Pick<TimerStore, 'dueForPlanning' | 'advance' | 'find'>;
   tasks: Pick<TaskStore, 'plan' | 'cancelPlanned' | 'notRun'>;
+  jobs: Pick<JobService, 'letGoResumed'>;
   catchUp: Pick<CatchUp, 'settle'>;
   index: Pick<IndexKeeper, 'add'>;
   membership: Pick<Membership, 'buckets'>;
@@ -56,6 +58,8 @@ export class Migrator {
   ) {}
 
   async pass(signal: AbortSignal): Promise<void> {
+    // One node is enough to look after resumed topics: the one that has the first bucket.
+    if (this.ports.membership.buckets()[0] === 0) await this.ports.jobs.letGoResumed();
     for (const bucket of this.ports.membership.buckets()) {
       if (signal.aborted) return;
       await this.expandBucket(bucket, signal);
@@ -66,7 +70,12 @@ export class Migrator {
   async planNow(timer: Timer, until = Number.POSITIVE_INFINITY): Promise<void> {
     if (timer.nextFireAt === null) return;
     const horizon = horizonOf(timer.bucket, this.options.bucketsNum, this.ports.clock.now());
-    await this.expand([timer], Math.min(horizon, until));
+    try {
+      await this.expand([timer], Math.min(horizon, until));
+    } catch (error) {
+      // The timer is stored with its next fire: the coming pass plans it, and its creator need not try again.
+      this.ports.events.emit('stage.failed', { stage: 'migrator', error: error as Error });
+    }
   }
 
   private async expandBucket(bucket: number, signal: AbortSignal): Promise<void> {

@@ -53,6 +53,7 @@ export class Cluster {
         {
           timers: this.stores,
           tasks: this.stores,
+          jobs: this.stores.jobs,
           buckets: this.buckets,
           locks: this.buckets,
           callbacks,
@@ -85,6 +86,10 @@ export class Cluster {
       }
     }
     await settle();
+  }
+
+  get jobs() {
+    return this.nodes.values().next().value!.pipeline.jobs;
   }
 
   get commands() {

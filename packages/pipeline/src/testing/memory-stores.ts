@@ -1,4 +1,5 @@
 import { bucketOf, minuteOf } from '../buckets/buckets.js';
+import { isJob, PARKED_AT } from '../job/job.js';
 import { isFinal, Reason, TaskOrigin, TaskStatus, TimerStatus } from '../status.js';
 import type {
   CancelOutcome,
@@ -24,8 +25,10 @@ import {
   taskIdOf,
 } from '../timer/task.js';
 import type { Definition, Timer } from '../timer/timer.js';
+import { MemoryJobs } from './memory-jobs.js';
 
-interface Row extends Task {
+export interface Row extends Task {
+  maxAttempts?: number | null;
   claimId: number | null;
 }
 
@@ -47,6 +50,7 @@ export class MemoryStores implements TimerStore, TaskStore {
   private readonly progress = new Map<number, number>();
   /** Rows by the minute of their `dueAt`, so that a simulated hour stays cheap. */
   private readonly minutes = new Map<number, Set<Row>>();
+  readonly jobs = new MemoryJobs(this);
   private failing = new Map<string, Error>();
   private nextTimerId = 1;
 
@@ -146,10 +150,13 @@ export class MemoryStores implements TimerStore, TaskStore {
   async definitions(timerIds: readonly number[]): Promise<Definition[]> {
     this.enter('definitions');
     return timerIds.flatMap((timerId) => {
+      if (isJob(timerId)) return this.jobs.definition(timerId) ?? [];
       const timer = this.timers.get(timerId);
       if (!timer) return [];
       const { app, name, revision, notifyHttpParam, policies } = timer;
-      return [{ timerId, app, name, revision, notifyHttpParam, policies, signingSecrets: [SIGNING_SECRET] }];
+      return [
+        { timerId, topic: null, app, name, revision, notifyHttpParam, policies, signingSecrets: [SIGNING_SECRET] },
+      ];
     });
   }
 
@@ -196,8 +203,9 @@ export class MemoryStores implements TimerStore, TaskStore {
       }
       Object.assign(row, { status: TaskStatus.running, claimId: claim.claimId, attempt: row.attempt + 1 });
       const { timerId, runTimer, bucket, dueAt, app, attempt, origin, payload } = row;
-      const { revision } = this.timers.get(timerId)!;
+      const { revision } = (isJob(timerId) ? this.jobs.topicOf(timerId) : this.timers.get(timerId))!;
       claimed.push({
+        maxAttempts: row.maxAttempts ?? null,
         timerId,
         runTimer,
         bucket,
@@ -246,7 +254,11 @@ export class MemoryStores implements TimerStore, TaskStore {
     for (const ref of refs) {
       const row = this.rows.get(taskIdOf(ref));
       if (row?.status !== TaskStatus.notRun || this.mayRun(row)) continue;
-      const timer = this.timers.get(row.timerId);
+      if (this.jobs.topicOf(row.timerId)?.status === TimerStatus.inactive) {
+        this.move(row, { dueAt: PARKED_AT });
+        continue;
+      }
+      const timer = isJob(row.timerId) ? undefined : this.timers.get(row.timerId);
       const reason =
         !timer || timer.status === TimerStatus.deleted
           ? Reason.deleted
@@ -495,7 +507,23 @@ export class MemoryStores implements TimerStore, TaskStore {
     this.attemptRows.delete(id);
   }
 
+  /** For `MemoryJobs`. */
+  addRow(task: PlannedTask, maxAttempts: number | null): Row {
+    const row = { ...newRow(task), maxAttempts };
+    this.rows.set(taskIdOf(task), row);
+    this.index(row);
+    return row;
+  }
+
+  /** For `MemoryJobs`: also to another instant. */
+  moveRow(row: Row, changes: Partial<Row>): void {
+    this.rows.delete(taskIdOf(row));
+    this.move(row, changes);
+    this.rows.set(taskIdOf(row), row);
+  }
+
   private mayRun(row: Row): boolean {
+    if (isJob(row.timerId)) return this.jobs.topicOf(row.timerId)?.status === TimerStatus.active;
     const timer = this.timers.get(row.timerId);
     if (!timer || timer.status === TimerStatus.deleted) return false;
     if (ignoresVersion(row)) return true;

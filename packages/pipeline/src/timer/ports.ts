@@ -40,7 +40,7 @@ export interface TimerStore {
    * `revision` nor `version`.
    */
   countFailure(timerId: number, failed: boolean): Promise<number>;
-  /** Definitions by id, deleted ones included; unknown ids are left out. */
+  /** Definitions of timers and topics by id (`definitionIdOf`), deleted ones included; unknown ids are left out. */
   definitions(timerIds: readonly number[]): Promise<Definition[]>;
 }
 
@@ -79,7 +79,7 @@ export interface TaskStore {
    * active; manual and backfill tasks only need it not deleted. Records the claim under the node, so that
    * recovery finds what a dead node held. A replayed task only needs the timer not deleted. Tasks of
    * `exclusive` timers are refused while another task of their timer runs anywhere in the cluster; of several in
-   * one call the earliest wins. Resolves to the tasks now ours, in the order of `tasks`.
+   * one call the earliest wins. Jobs need their topic active. Resolves to the tasks now ours, in the order of `tasks`.
    */
   claim(tasks: readonly DueTask[], claim: ClaimRight): Promise<ClaimedTask[]>;
   /**
@@ -94,7 +94,8 @@ export interface TaskStore {
   unclaim(claimId: number, refs: readonly TaskRef[]): Promise<void>;
   /**
    * What the claim refused and nobody will call: `notRun` rows among `refs` whose timer is paused, deleted
-   * or edited become canceled with that reason. Resolves to the number changed.
+   * or edited become canceled with that reason. Jobs of a paused topic are held back instead: their `dueAt` becomes
+   * `PARKED_AT`, until `JobStore.unpark`. Resolves to the number changed.
    */
   cancelObsolete(refs: readonly TaskRef[], now: number): Promise<number>;
 

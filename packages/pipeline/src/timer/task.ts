@@ -42,7 +42,9 @@ export interface ClaimedTask extends DueTask {
   attempt: number;
   origin: TaskOrigin;
   payload: string | null;
-  /** The timer's revision at the moment of the claim. */
+  /** The job's own limit of attempts; `null`: as the policy says. */
+  maxAttempts: number | null;
+  /** The timer's or topic's revision at the moment of the claim. */
   revision: number;
 }
 

@@ -112,9 +112,12 @@ export interface Timer extends TimerSchedule {
   updatedBy: string;
 }
 
-/** What the executor needs to carry out a task of this timer (or topic). */
+/** What the executor needs to carry out a task of this timer or topic. */
 export interface Definition {
+  /** A topic's: the first id of its span (`definitionIdOf`). */
   timerId: number;
+  /** The topic's name; `null` for a timer. */
+  topic: string | null;
   app: string;
   name: string;
   revision: number;
