@@ -65,6 +65,8 @@ async function privateServer(env: NodeJS.ProcessEnv): Promise<TestMysql> {
         `--datadir=${data}`,
         `--socket=${join(folder, 'socket')}`,
         `--pid-file=${join(folder, 'pid')}`,
+        // A server that starts removes the temporary tables it finds, those of its neighbours too.
+        `--tmpdir=${folder}`,
         `--port=${port}`,
         '--bind-address=127.0.0.1',
         '--skip-name-resolve',
