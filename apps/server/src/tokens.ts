@@ -24,5 +24,7 @@ export const CLOCK = Symbol('CLOCK');
 export const CALLBACKS = Symbol('CALLBACKS');
 /** `TimerCommands` */
 export const TIMER_COMMANDS = Symbol('TIMER_COMMANDS');
+/** `JobService`: topics and jobs. */
+export const JOB_COMMANDS = Symbol('JOB_COMMANDS');
 /** The stages' typed events. */
 export const EVENTS = Symbol('EVENTS');

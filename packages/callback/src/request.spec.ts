@@ -121,3 +121,21 @@ it.each([
 it('a broken signing secret is reported without the secret', () => {
   expect(() => build({}, {}, { signingSecrets: ['whsec_not*base64'] })).toThrow(/^(?!.*not\*base64)/);
 });
+
+describe('a job', () => {
+  const topic = 'order-timeout';
+
+  it('names its topic instead of a timer', () => {
+    const headers = headersOf(build({}, {}, { topic }));
+    expect(headers).toMatchObject({ 'x-xtimer-topic': topic });
+    expect(headers).not.toHaveProperty('x-xtimer-timer-id');
+  });
+
+  it.each([
+    [null, '{"order":1}'],
+    ['{"job":{{payload}}}', '{"job":{"order":1}}'],
+    ['fixed', 'fixed'],
+  ])('with topic body %j sends %j', (body, sent) => {
+    expect(build({ body }, { payload: '{"order":1}' }, { topic })).toMatchObject({ body: Buffer.from(sent) });
+  });
+});

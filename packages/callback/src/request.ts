@@ -13,6 +13,8 @@ export interface CompiledCallback {
   hasContentType: boolean;
   /** `null`: no body. */
   body: Template | null;
+  /** Of a topic, not of a timer. */
+  isJob: boolean;
   secrets: readonly string[];
 }
 
@@ -43,7 +45,9 @@ export function compileCallback(definition: Definition): CompiledCallback | { pr
   if (body != null && typeof body !== 'string') return { problem: 'body must be a string' };
 
   const given = new Set<string>();
-  const fixedHeaders = ['x-xtimer-app', headerSafe(definition.app), 'x-xtimer-timer-id', String(definition.timerId)];
+  const fixedHeaders = ['x-xtimer-app', headerSafe(definition.app)];
+  if (definition.topic === null) fixedHeaders.push('x-xtimer-timer-id', String(definition.timerId));
+  else fixedHeaders.push('x-xtimer-topic', headerSafe(definition.topic));
   const filledHeaders: { name: string; value: Template }[] = [];
   for (const [name, text] of Object.entries(header ?? {})) {
     const problem = headerProblem(name, text);
@@ -61,6 +65,7 @@ export function compileCallback(definition: Definition): CompiledCallback | { pr
     filledHeaders,
     hasContentType: given.has('content-type'),
     body: body == null ? null : parseTemplate(body),
+    isJob: definition.topic !== null,
     secrets: definition.signingSecrets,
   };
 }
@@ -83,7 +88,7 @@ export function buildRequest(
     if (problem) return { problem };
     headers.push(name, asHeaderBytes(text));
   }
-  const text = bodyOf(callback.body, task.payload, values);
+  const text = bodyOf(callback, task.payload, values);
   const body = text === '' ? null : Buffer.from(text);
   if (body && !callback.hasContentType) headers.push('content-type', contentTypeOf(text));
 
@@ -118,19 +123,24 @@ class TaskValues implements PlaceholderValues {
 
 const PAYLOAD: PlaceholderName = 'payload';
 
-function bodyOf(template: Template | null, payload: string | null, values: PlaceholderValues): string {
-  if (payload !== null && !template?.names.includes(PAYLOAD)) return payload;
-  return template ? fill(template, values) : '';
+/**
+ * A job's payload goes into its topic's body, or is the body when the topic gives none. A timer's has the body of its own
+ * run in place of the timer's.
+ */
+function bodyOf({ body, isJob }: CompiledCallback, payload: string | null, values: PlaceholderValues): string {
+  const replaces = payload !== null && (isJob ? body === null : !body?.names.includes(PAYLOAD));
+  if (replaces) return payload;
+  return body ? fill(body, values) : '';
 }
 
 const contentTypeOf = (body: string): string =>
   /^\s*[{[]/.test(body) ? 'application/json' : 'text/plain; charset=utf-8';
 
-/** An app's name may hold anything; `decodeURIComponent` gives it back. */
 /** undici writes one byte for each character: so that text beyond ASCII arrives as UTF-8, its bytes are handed over one by one. */
 const asHeaderBytes = (text: string): string =>
   /^[\0-\x7f]*$/.test(text) ? text : Buffer.from(text, 'utf8').toString('latin1');
 
+/** An app's or a topic's name may hold anything; `decodeURIComponent` gives it back. */
 const headerSafe = (text: string): string => (/^[\x21-\x24\x26-\x7e]+$/.test(text) ? text : encodeForUrl(text));
 
 function encodeForUrl(value: string): string {

@@ -22,6 +22,7 @@ export function definition(
   const { policies, ...rest } = changes;
   return {
     timerId: 7,
+    topic: null,
     app: 'shop',
     name: 'a timer',
     revision: 1,

@@ -2,15 +2,7 @@ import { hostname } from 'node:os';
 import { Global, Inject, Module, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import { ScheduleModule } from '@nestjs/schedule';
 import { type AddressGuard, CallbackClient } from '@xtimer/callback';
-import {
-  type BucketStore,
-  type Callbacks,
-  type Clock,
-  Pipeline,
-  SharedClock,
-  type TaskStore,
-  type TimerStore,
-} from '@xtimer/pipeline';
+import { type BucketStore, type Callbacks, type Clock, Pipeline, SharedClock } from '@xtimer/pipeline';
 import type { Database } from '@xtimer/store-sql';
 import type { Logger } from 'pino';
 import type { Config } from '../platform/config/config.js';
@@ -23,10 +15,9 @@ import {
   CONFIG,
   DATABASE,
   EVENTS,
+  JOB_COMMANDS,
   LOG,
-  TASK_STORE,
   TIMER_COMMANDS,
-  TIMER_STORE,
 } from '../tokens.js';
 import { Cadence } from './cadence.js';
 import { logEvents } from './event-log.js';
@@ -56,17 +47,16 @@ import { sharedTime } from './time-source.js';
     },
     {
       provide: Pipeline,
-      inject: [CONFIG, TIMER_STORE, TASK_STORE, BUCKET_STORE, CALLBACKS, CLOCK],
+      inject: [CONFIG, DATABASE, BUCKET_STORE, CALLBACKS, CLOCK],
       useFactory: (
         config: Config,
-        timers: TimerStore,
-        tasks: TaskStore,
+        { jobs, tasks, timers }: Database,
         store: BucketStore,
         callbacks: Callbacks,
         clock: Clock,
       ) =>
         new Pipeline(
-          { timers, tasks, buckets: store.buckets, locks: store.locks, callbacks, clock, random: Math.random },
+          { timers, tasks, jobs, buckets: store.buckets, locks: store.locks, callbacks, clock, random: Math.random },
           {
             node: {
               nodeId: config.nodeId,
@@ -81,6 +71,7 @@ import { sharedTime } from './time-source.js';
         ),
     },
     { provide: TIMER_COMMANDS, inject: [Pipeline], useFactory: (pipeline: Pipeline) => pipeline.commands },
+    { provide: JOB_COMMANDS, inject: [Pipeline], useFactory: (pipeline: Pipeline) => pipeline.jobs },
     { provide: EVENTS, inject: [Pipeline], useFactory: (pipeline: Pipeline) => pipeline.events },
     {
       provide: Metrics,
@@ -90,7 +81,7 @@ import { sharedTime } from './time-source.js';
     Cadence,
     Housekeeping,
   ],
-  exports: [CLOCK, CALLBACKS, TIMER_COMMANDS, EVENTS, Pipeline, Metrics],
+  exports: [CLOCK, CALLBACKS, TIMER_COMMANDS, JOB_COMMANDS, EVENTS, Pipeline, Metrics],
 })
 export class PipelineModule implements OnApplicationBootstrap, OnApplicationShutdown {
   constructor(

@@ -61,7 +61,8 @@ function configOf(env: Environment): Config {
     port: env.XTIMER_PORT,
     adminToken: env.XTIMER_ADMIN_TOKEN ?? null,
     roles: [...new Set(env.XTIMER_ROLES)],
-    nodeId: env.XTIMER_NODE_ID ?? `${hostname().slice(0, 40)}-${process.pid}-${randomBytes(3).toString('hex')}`,
+    // A process that is started again under its old name is another owner: what the old one had claimed is recovered.
+    nodeId: `${env.XTIMER_NODE_ID ?? `${hostname().slice(0, 40)}-${process.pid}`}-${randomBytes(3).toString('hex')}`,
     logLevel: env.XTIMER_LOG_LEVEL,
     startTimeoutMs: env.XTIMER_START_TIMEOUT_MS,
     shutdownGraceMs: env.XTIMER_SHUTDOWN_GRACE_MS,

@@ -54,11 +54,9 @@ export const sections = {
       .describe('What this node does, joined by commas: `api` answers requests, `worker` plans and fires.'),
     XTIMER_NODE_ID: z
       .string()
-      .regex(/^[\w.:-]{1,64}$/, { error: '1 to 64 letters, digits, ".", ":", "_" or "-"' })
+      .regex(/^[\w.:-]{1,50}$/, { error: '1 to 50 letters, digits, ".", ":", "_" or "-"' })
       .optional()
-      .describe(
-        'Name of this process in the cluster; no two may share it. Unset: host name, process id and a random part.',
-      ),
+      .describe('Name of this node; each start adds a random part. Unset: host name and process id.'),
     XTIMER_LOG_LEVEL: choice(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
       .default('info')
       .describe('Least level that is logged: fatal, error, warn, info, debug, trace or silent.'),
