@@ -1,30 +1,18 @@
-import { createClient } from '@xtimer/client';
-import { App, Button, Card, Form, Input } from 'antd';
+import { QueryClientProvider } from '@tanstack/react-query';
 import { createRoot } from 'react-dom/client';
+import { RouterProvider } from 'react-router/dom';
+import { mode } from './preferences.js';
+import { queryClient } from './query.js';
+import { router } from './routes.js';
+import './styles.css';
+import { applyTheme } from './theme.js';
 
-function SignIn() {
-  const { message } = App.useApp();
-  const signIn = async ({ token }: { token: string }) => {
-    await createClient({ url: location.origin, token }).timers.list({ pageSize: 1 });
-    sessionStorage.setItem('xtimer.token', token);
-    message.success('Signed in');
-  };
-  return (
-    <Card title="xtimer">
-      <Form layout="vertical" onFinish={(values) => signIn(values).catch((error) => message.error(String(error)))}>
-        <Form.Item name="token" label="Admin token" rules={[{ required: true }]}>
-          <Input.Password />
-        </Form.Item>
-        <Button htmlType="submit" type="primary">
-          Sign in
-        </Button>
-      </Form>
-    </Card>
-  );
-}
+// Before the first paint, so that no other theme flashes up.
+applyTheme(mode.get());
+mode.subscribe(() => applyTheme(mode.get()));
 
 createRoot(document.getElementById('root')!).render(
-  <App>
-    <SignIn />
-  </App>,
+  <QueryClientProvider client={queryClient}>
+    <RouterProvider router={router} />
+  </QueryClientProvider>,
 );

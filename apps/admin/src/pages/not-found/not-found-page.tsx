@@ -1,0 +1,8 @@
+import { Link } from 'react-router';
+import { useText } from '../../i18n/text.js';
+import { Nothing } from '../../parts/states.js';
+
+export default function NotFoundPage() {
+  const text = useText();
+  return <Nothing action={<Link to="/timers">{text.backToTimers}</Link>}>{text.gone}</Nothing>;
+}
