@@ -119,8 +119,8 @@ it('runs a timer, shows and cancels its tasks', async () => {
   const run = checked(contracts.TaskDetail, await client.tasks.get({ taskId }));
   expect(run).toMatchObject({ taskId, timerId, origin: 'manual', payload: '{"now":true}' });
 
-  const page = checked(contracts.TaskList, await client.tasks.list({ timerId, status: 0, pageSize: '1' }));
-  const planned = page.list[0]!;
+  const page = checked(contracts.TaskList, await client.tasks.list({ timerId, status: 0, pageSize: '2' }));
+  const [planned, another] = [page.list[0]!, page.list[1]!];
   const canceled = await client.tasks.cancel({ taskIds: [planned.taskId, taskId.replace(/_\d+/, '_5')] });
   expect(checked(contracts.TasksCanceled, canceled).results.map(({ outcome }) => outcome)).toEqual([
     'canceled',
@@ -132,7 +132,7 @@ it('runs a timer, shows and cancels its tasks', async () => {
     'accepted',
     'notFound',
   ]);
-  const filter = { app: 'shop', timerId, startTime: planned.runTimer, endTime: planned.runTimer + 1 };
+  const filter = { app: 'shop', timerId, startTime: another.runTimer, endTime: another.runTimer + 1 };
   const one = { matched: 1, accepted: 1 };
   expect(checked(contracts.TasksMatched, await client.tasks.cancelMatching({ filter }))).toEqual(one);
   const again = await client.tasks.retryMatching({ filter: { ...filter, status: 4 }, ratePerSecond: 5 });

@@ -74,7 +74,16 @@ export class ToolsController implements OnModuleDestroy {
     this.targets.check(notifyHttpParam);
     const policies = { ...defaultPolicies, ...policiesOf(input, defaultPolicies) };
     const definition: Definition = {
-      ...{ timerId: 0, topic: null, app: input.app ?? 'test', name: 'testCallback', revision: 0, notifyHttpParam, policies },
+      ...{
+        timerId: 0,
+        topic: null,
+        app: input.app ?? 'test',
+        name: 'testCallback',
+        topic: null,
+        revision: 0,
+        notifyHttpParam,
+        policies,
+      },
       signingSecrets: input.app === undefined ? [] : await this.database.apps.secrets(input.app),
     };
     const task = { timerId: 0, runTimer: Math.floor(this.clock.now()), attempt: 1, payload: null };
