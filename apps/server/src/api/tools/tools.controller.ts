@@ -79,7 +79,6 @@ export class ToolsController implements OnModuleDestroy {
         topic: null,
         app: input.app ?? 'test',
         name: 'testCallback',
-        topic: null,
         revision: 0,
         notifyHttpParam,
         policies,
