@@ -79,6 +79,12 @@ describe.skipIf(missing)('three nodes', () => {
       expect(rows.filter(({ status }) => status !== 2)).toEqual([]);
     }
 
+    // Had the clean stop cut a call, recovery would have repeated it by now.
+    const beforeStop = inSpan(from, stoppedAt);
+    expect(new Set(keysOf(beforeStop)).size).toBe(beforeStop.length);
+    const rowsBefore = await apis[2]!.tasks({ app: 'handover', startTime: from, endTime: stoppedAt });
+    expect(rowsBefore.filter(({ attempt }) => attempt !== 1)).toEqual([]);
+
     function expectRuns(timerId: number, a: number, b: number, step: number, among = receiver.calls): void {
       const runs = callsOf(receiver, timerId)
         .filter((call) => among.some(({ seq }) => seq === call.seq))
