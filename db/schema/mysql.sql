@@ -13,6 +13,18 @@ CREATE TABLE `bucket_progress` (
   PRIMARY KEY (`bucket`)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
+CREATE TABLE `job` (
+  `topic_id` int(11) NOT NULL,
+  `job_id` varbinary(512) NOT NULL,
+  `timer_id` bigint(20) NOT NULL,
+  `run_timer` bigint(20) NOT NULL,
+  `slot` int(11) NOT NULL,
+  `payload_hash` char(43) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  `created_at` bigint(20) NOT NULL,
+  PRIMARY KEY (`topic_id`,`job_id`),
+  KEY `job_time` (`topic_id`,`run_timer`,`timer_id`)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
+
 CREATE TABLE `migrations` (
   `id` int(11) NOT NULL AUTO_INCREMENT,
   `timestamp` bigint(20) NOT NULL,
@@ -53,7 +65,8 @@ CREATE TABLE `task_retry` (
   `timer_id` bigint(20) NOT NULL,
   `bucket` smallint(5) unsigned NOT NULL,
   PRIMARY KEY (`due_at`,`run_timer`,`timer_id`),
-  KEY `task_retry_timer` (`timer_id`)
+  KEY `task_retry_timer` (`timer_id`),
+  KEY `task_retry_due` (`due_at`,`timer_id`)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
 CREATE TABLE `timer_running` (
@@ -86,6 +99,7 @@ CREATE TABLE `timer_task` (
   `payload` mediumtext DEFAULT NULL,
   `output` mediumtext DEFAULT NULL,
   `error` text DEFAULT NULL,
+  `max_attempts` smallint(5) unsigned DEFAULT NULL,
   PRIMARY KEY (`run_timer`,`timer_id`),
   KEY `timer_task_timer` (`timer_id`),
   KEY `timer_task_app` (`app`,`run_timer`,`timer_id`)
@@ -101,6 +115,28 @@ CREATE TABLE `timer_task_attempt` (
   `error` text DEFAULT NULL,
   `output` mediumtext DEFAULT NULL,
   PRIMARY KEY (`run_timer`,`timer_id`,`attempt`)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
+
+CREATE TABLE `topic` (
+  `topic_id` int(11) NOT NULL AUTO_INCREMENT,
+  `app` varchar(64) NOT NULL,
+  `topic` varchar(128) NOT NULL,
+  `description` text NOT NULL,
+  `status` tinyint(4) NOT NULL,
+  `notify_http_param` longtext NOT NULL,
+  `policies` longtext NOT NULL,
+  `slot_amount` int(11) NOT NULL,
+  `revision` int(11) NOT NULL,
+  `resumed_at` bigint(20) DEFAULT NULL,
+  `next_sequence` bigint(20) NOT NULL DEFAULT 0,
+  `created_at` bigint(20) NOT NULL,
+  `updated_at` bigint(20) NOT NULL,
+  `created_by` varchar(128) NOT NULL,
+  `updated_by` varchar(128) NOT NULL,
+  `deleted_as` int(11) NOT NULL DEFAULT 0,
+  PRIMARY KEY (`topic_id`),
+  UNIQUE KEY `topic_name` (`app`,`topic`,`deleted_as`),
+  KEY `topic_resumed` (`resumed_at`)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
 CREATE TABLE `xtimer` (

@@ -12,6 +12,19 @@ CREATE TABLE bucket_progress (
   PRIMARY KEY (bucket)
 ) WITHOUT ROWID;
 
+CREATE TABLE job (
+  topic_id INTEGER NOT NULL,
+  job_id TEXT NOT NULL,
+  timer_id INTEGER NOT NULL,
+  run_timer INTEGER NOT NULL,
+  slot INTEGER NOT NULL,
+  payload_hash TEXT NOT NULL,
+  created_at INTEGER NOT NULL,
+  PRIMARY KEY (topic_id, job_id)
+) WITHOUT ROWID;
+
+CREATE INDEX job_time ON job (topic_id, run_timer, timer_id);
+
 CREATE TABLE "migrations" ("id" integer PRIMARY KEY AUTOINCREMENT NOT NULL, "timestamp" bigint NOT NULL, "name" varchar NOT NULL);
 
 CREATE TABLE node (
@@ -50,6 +63,8 @@ CREATE TABLE task_retry (
   PRIMARY KEY (due_at, run_timer, timer_id)
 ) WITHOUT ROWID;
 
+CREATE INDEX task_retry_due ON task_retry (due_at, timer_id);
+
 CREATE INDEX task_retry_timer ON task_retry (timer_id);
 
 CREATE TABLE timer_running (
@@ -81,7 +96,7 @@ CREATE TABLE timer_task (
   replay_count INTEGER NULL,
   payload TEXT NULL,
   output TEXT NULL,
-  error TEXT NULL,
+  error TEXT NULL, max_attempts INTEGER NULL,
   PRIMARY KEY (run_timer, timer_id)
 ) WITHOUT ROWID;
 
@@ -100,6 +115,30 @@ CREATE TABLE timer_task_attempt (
   output TEXT NULL,
   PRIMARY KEY (run_timer, timer_id, attempt)
 ) WITHOUT ROWID;
+
+CREATE TABLE topic (
+  topic_id INTEGER PRIMARY KEY AUTOINCREMENT,
+  app TEXT NOT NULL,
+  topic TEXT NOT NULL,
+  description TEXT NOT NULL,
+  status INTEGER NOT NULL,
+  notify_http_param TEXT NOT NULL,
+  policies TEXT NOT NULL,
+  slot_amount INTEGER NOT NULL,
+  revision INTEGER NOT NULL,
+  resumed_at INTEGER NULL,
+  next_sequence INTEGER NOT NULL DEFAULT 0,
+  created_at INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL,
+  created_by TEXT NOT NULL,
+  updated_by TEXT NOT NULL,
+
+  deleted_as INTEGER NOT NULL DEFAULT 0
+);
+
+CREATE UNIQUE INDEX topic_name ON topic (app, topic, deleted_as);
+
+CREATE INDEX topic_resumed ON topic (resumed_at);
 
 CREATE TABLE xtimer (
   timer_id INTEGER PRIMARY KEY AUTOINCREMENT,

@@ -1,4 +1,4 @@
-import type { ClaimedTask, ClaimRight, TaskRef } from '@xtimer/pipeline';
+import { type ClaimedTask, type ClaimRight, isJob, type TaskRef } from '@xtimer/pipeline';
 import type { Dialect } from './dialect.js';
 import { type DueRow, dueTaskOf } from './task-rows.js';
 import { affected, rows, type Work } from './work.js';
@@ -8,21 +8,30 @@ interface ClaimedRow extends DueRow {
   attempt: number;
   origin: ClaimedTask['origin'];
   payload: string | null;
+  max_attempts: number | null;
   revision: number;
 }
 
-/** One batch of a claim whose record is written. Each statement may stand for itself. */
+/** One batch of a claim whose record is written: of timers' tasks only, or of jobs. Each statement may stand for itself. */
 export function* claimBatch(
   dialect: Dialect,
   batch: readonly TaskRef[],
   { claimId, dueBy }: ClaimRight,
 ): Work<ClaimedTask[]> {
   const keys = dialect.keys(batch);
-  const taken = yield* affected(dialect.query('claim-tasks'), claimId, claimId, keys, Math.floor(dueBy));
+  const jobs = batch.some((ref) => isJob(ref.timerId));
+  const taken = yield* affected(
+    dialect.query(jobs ? 'claim-jobs' : 'claim-tasks'),
+    claimId,
+    claimId,
+    keys,
+    Math.floor(dueBy),
+  );
   if (taken === 0) return [];
   const found = yield* rows<ClaimedRow>(
-    `SELECT t.run_timer, t.timer_id, t.bucket, t.due_at, t.app, t.attempt, t.origin, t.payload, x.revision
-     FROM timer_task t${dialect.force('PRIMARY')} JOIN xtimer x ON x.timer_id = t.timer_id
+    `SELECT t.run_timer, t.timer_id, t.bucket, t.due_at, t.app, t.attempt, t.origin, t.payload, t.max_attempts, x.revision
+     FROM timer_task t${dialect.force('PRIMARY')}
+       JOIN ${jobs ? `topic x ON x.topic_id = ${dialect.topicOf('t')}` : 'xtimer x ON x.timer_id = t.timer_id'}
      WHERE ${dialect.inKeys('t')} AND t.claim_id = ? AND t.status = 1`,
     keys,
     claimId,
@@ -36,6 +45,7 @@ export function* claimBatch(
     attempt: row.attempt,
     origin: row.origin,
     payload: row.payload,
+    maxAttempts: row.max_attempts,
     revision: row.revision,
   }));
 }

@@ -1,6 +1,7 @@
-import type { TaskStore, TimerStore, TimeSource } from '@xtimer/pipeline';
+import type { JobStore, TaskStore, TimerStore, TimeSource } from '@xtimer/pipeline';
 import { Apps } from './apps.js';
 import type { Engine } from './dialect.js';
+import { SqlJobStore } from './jobs.js';
 import { openMysql } from './mysql.js';
 import { Settings } from './settings.js';
 import { openSqlite } from './sqlite.js';
@@ -22,6 +23,7 @@ export interface Database {
   kind: Engine['kind'];
   timers: TimerStore;
   tasks: TaskStore;
+  jobs: JobStore;
   settings: Settings;
   apps: Apps;
   /** The database's clock; the host's own for SQLite. */
@@ -38,6 +40,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
     kind: engine.kind,
     timers: new SqlTimerStore(engine, options.bucketsNum),
     tasks: new SqlTaskStore(engine),
+    jobs: new SqlJobStore(engine),
     settings: new Settings(engine),
     apps: new Apps(engine),
     timeSource: { time: () => engine.time() },

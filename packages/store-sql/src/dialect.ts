@@ -11,8 +11,17 @@ export interface Dialect {
   /** `(run_timer, timer_id)` is among the refs that `keys` puts in place of the `?`. */
   inKeys(alias: string): string;
   keys(refs: readonly TaskRef[]): unknown;
-  /** DELETE up to its WHERE; the table is called `t` there and found by its primary key. */
-  deleteFrom(table: 'timer_task' | 'timer_task_attempt'): string;
+  /** The columns are among the rows that `tuples` puts in place of the `?`. */
+  inTuples(...columns: string[]): string;
+  tuples(rows: readonly (readonly number[])[]): unknown;
+  /** DELETE up to its WHERE; the table is called `t` there. */
+  deleteFrom(table: string, index?: IndexName): string;
+  /** Joins tables in the order they are written in. */
+  joinInOrder: string;
+  /** The topic's id of a job's task; 0 for a timer's. */
+  topicOf(alias: string): string;
+  /** Text of a column that keeps it as bytes. */
+  text(column: string): string;
   /**
    * The pair of columns lies beyond the pair of values, so that an index is read from there on: thousands may share
    * an instant. Fills its `?` from `pair`.
@@ -27,8 +36,8 @@ export interface Dialect {
   /** Tail of an INSERT that raises `column` of the row with the same `key`, never lowers it. */
   orRaise(key: string, column: string): string;
   planRows(rows: readonly (readonly unknown[])[]): Work<void>;
-  /** Multi-row INSERT: `head` up to VALUES, `tail` behind it. */
-  insertRows(head: string, rows: readonly (readonly unknown[])[], tail?: string): Work<void>;
+  /** Multi-row INSERT: `head` up to VALUES, `tail` behind it. Resolves to the rows written. */
+  insertRows(head: string, rows: readonly (readonly unknown[])[], tail?: string): Work<number>;
   /** Runs the query for all rows: as one JSON array on MySQL, row by row on SQLite. Resolves to the rows matched. */
   updateRows(query: QueryName, rows: readonly (readonly unknown[])[]): Work<number>;
   /** The text of `queries/<engine>/<name>.sql`. */
@@ -43,11 +52,15 @@ export type IndexName =
   | 'xtimer_app'
   | 'timer_task_timer'
   | 'timer_task_app'
-  | 'task_retry_timer';
+  | 'task_retry_timer'
+  | 'task_retry_due'
+  | 'job_time'
+  | 'topic_resumed';
 
 export type QueryName =
   | 'advance-timers'
   | 'cancel-obsolete'
+  | 'claim-jobs'
   | 'claim-tasks'
   | 'finish-tasks'
   | 'forget-retries'

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { TaskRef } from '@xtimer/pipeline';
+import { TOPIC_SPAN } from '@xtimer/pipeline';
 import type { Pool, PoolConnection, ResultSetHeader } from 'mysql2';
 import { DataSource } from 'typeorm';
 import type { Dialect, Engine } from './dialect.js';
@@ -16,8 +16,13 @@ export const mysqlDialect: Dialect = {
   forUpdate: 'FOR UPDATE',
   force: (index) => ` FORCE INDEX (${index})`,
   inKeys: (alias) => `(${alias}.run_timer, ${alias}.timer_id) IN (?)`,
-  keys: pairs,
-  deleteFrom: (table) => `DELETE t FROM ${table} t FORCE INDEX (PRIMARY)`,
+  keys: (refs) => tuples(refs.map((ref) => [ref.runTimer, ref.timerId])),
+  inTuples: (...columns) => `(${columns.join(', ')}) IN (?)`,
+  tuples,
+  deleteFrom: (table, index = 'PRIMARY') => `DELETE t FROM ${table} t FORCE INDEX (${index})`,
+  joinInOrder: 'STRAIGHT_JOIN',
+  topicOf: (alias) => `${alias}.timer_id DIV ${TOPIC_SPAN}`,
+  text: (column) => `CONVERT(${column} USING utf8mb4)`,
   beyond: (first, second, operator) => `(${first} ${operator} ? OR (${first} = ? AND ${second} ${operator} ?))`,
   pair: (first, second) => [first, first, second],
   in: (column) => `${column} IN (?)`,
@@ -30,7 +35,8 @@ export const mysqlDialect: Dialect = {
     if (rows.length > 0) yield { sql: query('plan-tasks'), params: [rows], reads: false };
   },
   *insertRows(head, rows, tail = '') {
-    if (rows.length > 0) yield { sql: `${head} VALUES ? ${tail}`, params: [rows], reads: false };
+    if (rows.length === 0) return 0;
+    return (yield { sql: `${head} VALUES ? ${tail}`, params: [rows], reads: false }).affected;
   },
   *updateRows(name, rows) {
     if (rows.length === 0) return 0;
@@ -41,10 +47,10 @@ export const mysqlDialect: Dialect = {
 };
 
 /** MariaDB scans the whole index for a list of one tuple (PERFORMANCE section 0, trap 1): always at least two. */
-function pairs(refs: readonly TaskRef[]): number[][] {
-  const tuples = refs.map((ref) => [ref.runTimer, ref.timerId]);
-  while (tuples.length < 2) tuples.push([-1, -1 - tuples.length]);
-  return tuples;
+function tuples(rows: readonly (readonly number[])[]): (readonly number[])[] {
+  const width = rows[0]?.length ?? 2;
+  const fill = [-1, -2].map((last) => [...Array<number>(width - 1).fill(-1), last]);
+  return [...rows, ...fill].slice(0, Math.max(2, rows.length));
 }
 
 const SESSION =

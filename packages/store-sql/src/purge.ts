@@ -1,5 +1,6 @@
-import type { TaskRef } from '@xtimer/pipeline';
+import { isJob, type TaskRef } from '@xtimer/pipeline';
 import type { Dialect, Engine } from './dialect.js';
+import { inJobs, jobKeys } from './job-rows.js';
 import { batches } from './task-rows.js';
 import { affected, rows, type Work } from './work.js';
 
@@ -68,7 +69,11 @@ function* deleteTasks(dialect: Dialect, refs: readonly TaskRef[]): Work<number> 
     dialect.keys(refs),
   );
   if (found.length === 0) return 0;
-  const keys = dialect.keys(found.map((row) => ({ runTimer: row.run_timer, timerId: row.timer_id })));
+  const ended = found.map((row) => ({ runTimer: row.run_timer, timerId: row.timer_id }));
+  const keys = dialect.keys(ended);
   yield* affected(`${dialect.deleteFrom('timer_task_attempt')} WHERE ${dialect.inKeys('t')}`, keys);
+  const jobs = ended.filter((ref) => isJob(ref.timerId));
+  if (jobs.length > 0)
+    yield* affected(`${dialect.deleteFrom('job', 'job_time')} WHERE ${inJobs(dialect, 't')}`, jobKeys(dialect, jobs));
   return yield* affected(`${dialect.deleteFrom('timer_task')} WHERE ${dialect.inKeys('t')}`, keys);
 }

@@ -22,6 +22,7 @@ interface ClaimRow {
 interface HeldRow extends DueRow {
   claim_id: number;
   attempt: number;
+  max_attempts: number | null;
   policies: string | null;
 }
 
@@ -85,8 +86,11 @@ export async function recoverClaims(engine: Engine, now: number, limit: number):
     // The claimer may have died before it had taken its retries out of the index.
     yield* affected(dialect.query('forget-retries'), keys);
     return yield* rows<HeldRow>(
-      `SELECT t.run_timer, t.timer_id, t.bucket, t.due_at, t.claim_id, t.attempt, x.policies
-       FROM timer_task t${dialect.force('PRIMARY')} LEFT JOIN xtimer x ON x.timer_id = t.timer_id
+      `SELECT t.run_timer, t.timer_id, t.bucket, t.due_at, t.claim_id, t.attempt, t.max_attempts,
+         COALESCE(x.policies, o.policies) AS policies
+       FROM timer_task t${dialect.force('PRIMARY')}
+         LEFT JOIN xtimer x ON x.timer_id = t.timer_id
+         LEFT JOIN topic o ON o.topic_id = ${dialect.topicOf('t')}
        WHERE ${dialect.inKeys('t')} AND t.status = 1 AND t.claim_id = ?`,
       keys,
       claimId,
@@ -94,14 +98,14 @@ export async function recoverClaims(engine: Engine, now: number, limit: number):
   }
 }
 
-/** The attempt in flight counts as failed; whether another follows is the timer's choice. */
+/** The attempt in flight counts as failed; whether another follows is the choice of the timer, the topic or the job. */
 function resultOf(row: HeldRow, claim: ClaimRow, now: number): TaskResult {
   const policies = row.policies === null ? null : policiesOf(row.policies);
   const died = `node ${claim.node_id} died while the call was in flight`;
   const ending =
     policies?.delivery === 'atMostOnce'
-      ? { status: TaskStatus.failed, error: `OUTCOME_UNKNOWN: ${died}; the timer is called at most once` }
-      : policies && row.attempt >= policies.retry.maxAttempts
+      ? { status: TaskStatus.failed, error: `OUTCOME_UNKNOWN: ${died}; it is called at most once` }
+      : policies && row.attempt >= (row.max_attempts ?? policies.retry.maxAttempts)
         ? { status: TaskStatus.failed, error: `NODE_LOST: ${died}; its attempts are used up` }
         : { status: TaskStatus.notRun, error: `NODE_LOST: ${died}` };
   return {

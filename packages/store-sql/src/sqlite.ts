@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { StoreUnavailableError, type TaskRef } from '@xtimer/pipeline';
+import { StoreUnavailableError, type TaskRef, TOPIC_SPAN } from '@xtimer/pipeline';
 import Libsql from 'libsql';
 import { DataSource } from 'typeorm';
 import type { Dialect, Engine } from './dialect.js';
@@ -16,7 +16,13 @@ export const sqliteDialect: Dialect = {
   force: (index) => (index === 'PRIMARY' ? '' : ` INDEXED BY ${index}`),
   inKeys: (alias) => `(${alias}.run_timer, ${alias}.timer_id) IN (SELECT value ->> 0, value ->> 1 FROM json_each(?))`,
   keys: (refs: readonly TaskRef[]) => JSON.stringify(refs.map((ref) => [ref.runTimer, ref.timerId])),
-  deleteFrom: (table) => `DELETE FROM ${table} AS t`,
+  inTuples: (...columns) =>
+    `(${columns.join(', ')}) IN (SELECT ${columns.map((_, n) => `value ->> ${n}`).join(', ')} FROM json_each(?))`,
+  tuples: (rows) => JSON.stringify(rows),
+  deleteFrom: (table, index = 'PRIMARY') => `DELETE FROM ${table} AS t${sqliteDialect.force(index)}`,
+  joinInOrder: 'CROSS JOIN',
+  topicOf: (alias) => `${alias}.timer_id / ${TOPIC_SPAN}`,
+  text: (column) => column,
   beyond: (first, second, operator) => `(${first}, ${second}) ${operator} (?, ?)`,
   pair: (first, second) => [first, second],
   in: (column) => `${column} IN (SELECT value FROM json_each(?))`,
@@ -29,7 +35,9 @@ export const sqliteDialect: Dialect = {
   },
   *insertRows(head, rows, tail = '') {
     const sql = `${head} VALUES (${rows[0]?.map(() => '?').join(', ')}) ${tail}`;
-    for (const params of rows) yield { sql, params, reads: false };
+    let affected = 0;
+    for (const params of rows) affected += (yield { sql, params, reads: false }).affected;
+    return affected;
   },
   *updateRows(name, rows) {
     const sql = query(name);

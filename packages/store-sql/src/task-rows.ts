@@ -109,3 +109,9 @@ export function* batches<T>(items: readonly T[], size: number, text: (item: T) =
  */
 export const storable = (text: string | null): string | null =>
   text === null ? null : text.replace(/\p{Surrogate}|\0/gu, '\ufffd');
+
+/** A field of a timer or topic. Moments may come with a fraction; SQLite would keep it. */
+export function stored(value: unknown): unknown {
+  if (typeof value === 'number') return Math.floor(value);
+  return typeof value === 'object' && value !== null ? JSON.stringify(value) : value;
+}

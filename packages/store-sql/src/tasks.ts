@@ -16,12 +16,13 @@ import type {
   TaskResult,
   TaskStore,
 } from '@xtimer/pipeline';
-import { isFinal, TaskStatus, taskIdOf } from '@xtimer/pipeline';
+import { isFinal, isJob, TaskStatus, taskIdOf } from '@xtimer/pipeline';
 import { claimBatch, claimExclusive, running } from './claims.js';
 import type { Dialect, Engine } from './dialect.js';
 import { count, history } from './history.js';
 import { misfire, WAITING_SLOT, waitingSlots } from './misfires.js';
 import { heartbeat, leave } from './nodes.js';
+import { holdBack } from './parked.js';
 import { purge } from './purge.js';
 import { recoverClaims } from './recovery.js';
 import { isPlainSuccess, writeResults } from './results.js';
@@ -41,7 +42,7 @@ import { affected, rows, type Work } from './work.js';
  * How far back a timer's waiting tasks are looked for, ms. Looking further would read a busy timer's whole
  * history; what waits longer than this is refused by the claim and canceled then (`cancelObsolete`).
  */
-const LOOK_BACK_MS = 3 * 3_600_000;
+export const LOOK_BACK_MS = 3 * 3_600_000;
 
 /** Ended claims whose records are still there; a heartbeat removes them, or this many. */
 const ENDED_CLAIMS_KEPT = 500;
@@ -96,11 +97,9 @@ export class SqlTaskStore implements TaskStore {
       for (const task of claimed) ours.set(taskIdOf(task), task);
       await this.engine.breathe();
     };
-    for (const batch of batches(
-      wanted.filter((task) => !isExclusive(task)),
-      dialect.batch,
-    ))
-      await claim(batch, false);
+    const free = wanted.filter((task) => !isExclusive(task));
+    for (const kind of [free.filter((task) => !isJob(task.timerId)), free.filter((task) => isJob(task.timerId))])
+      for (const batch of batches(kind, dialect.batch)) await claim(batch, false);
     // In key order, so that the earliest of a timer comes in the first batch that has any of it.
     const exclusive = wanted.filter(isExclusive).sort((a, b) => a.runTimer - b.runTimer || a.timerId - b.timerId);
     for (const batch of batches(exclusive, dialect.batch)) await claim(batch, true);
@@ -169,8 +168,19 @@ export class SqlTaskStore implements TaskStore {
 
   async cancelObsolete(refs: readonly TaskRef[], now: number): Promise<number> {
     const { dialect } = this.engine;
+    const wanted = unique(refs);
     let changed = 0;
-    for (const batch of batches(unique(refs), dialect.batch)) {
+    for (const batch of batches(
+      wanted.filter((ref) => isJob(ref.timerId)),
+      dialect.batch,
+    )) {
+      changed += await this.engine.transaction(() => holdBack(dialect, batch, now));
+      await this.engine.breathe();
+    }
+    for (const batch of batches(
+      wanted.filter((ref) => !isJob(ref.timerId)),
+      dialect.batch,
+    )) {
       changed += await this.engine.transaction(function* () {
         const keys = dialect.keys(batch);
         const count = yield* affected(dialect.query('cancel-obsolete'), Math.floor(now), keys);

@@ -1,7 +1,9 @@
 import type { Definition, PlanAdvance, Timer, TimerListQuery, TimerStore } from '@xtimer/pipeline';
-import { bucketOf, defaultPolicies, type TimerPolicies } from '@xtimer/pipeline';
+import { bucketOf, defaultPolicies, isJob, type TimerPolicies, topicIdOf } from '@xtimer/pipeline';
 import { createApp, secretsOf } from './apps.js';
 import type { Engine } from './dialect.js';
+import { stored } from './task-rows.js';
+import { topicDefinitions } from './topics.js';
 import { affected, insertedId, rows, type Work } from './work.js';
 
 type Written = Omit<Timer, 'timerId' | 'bucket' | 'version' | 'revision'>;
@@ -175,17 +177,21 @@ export class SqlTimerStore implements TimerStore {
     });
   }
 
-  async definitions(timerIds: readonly number[]): Promise<Definition[]> {
-    if (timerIds.length === 0) return [];
+  async definitions(ids: readonly number[]): Promise<Definition[]> {
     const { dialect } = this.engine;
+    const timerIds = ids.filter((id) => !isJob(id));
+    const topicIds = [...new Set(ids.filter(isJob).map(topicIdOf))];
     return this.engine.statements(function* () {
+      const topics = topicIds.length > 0 ? yield* topicDefinitions(dialect, topicIds) : [];
+      if (timerIds.length === 0) return topics;
       const found = yield* rows<Row>(
         `SELECT x.timer_id, x.app, x.name, x.revision, x.notify_http_param, x.policies, a.signing_secret, a.previous_secret
          FROM xtimer x LEFT JOIN app a ON a.app = x.app WHERE ${dialect.in('x.timer_id')}`,
         dialect.list(timerIds),
       );
-      return found.map((row) => ({
+      const timers = found.map((row) => ({
         timerId: row.timer_id as number,
+        topic: null,
         app: row.app as string,
         name: row.name as string,
         revision: row.revision as number,
@@ -193,6 +199,7 @@ export class SqlTimerStore implements TimerStore {
         policies: policiesOf(row.policies as string),
         signingSecrets: secretsOf(row),
       }));
+      return [...timers, ...topics];
     });
   }
 }
@@ -215,12 +222,6 @@ function assignments(fields: Partial<Written>): [column: string, value: unknown]
     if (field === 'name') sets.push(['name_lower', String(value).toLowerCase()]);
   }
   return sets;
-}
-
-/** Moments may come with a fraction; SQLite would keep it. */
-function stored(value: unknown): unknown {
-  if (typeof value === 'number') return Math.floor(value);
-  return typeof value === 'object' && value !== null ? JSON.stringify(value) : value;
 }
 
 function timerOf(row: Row): Timer {

@@ -216,6 +216,8 @@ export interface HistoryQuery {
   /** `null`: all apps. */
   app: string | null;
   timerId?: number;
+  /** Jobs of this topic. */
+  topicId?: number;
   status?: TaskStatus;
   origin?: TaskOrigin;
   /** Inclusive, on `runTimer`. */
