@@ -102,6 +102,7 @@ export class Executor {
       limit: options.groupLimit,
       pause: (failures) => clock.sleepUntil(clock.now() + Math.min(1000, 100 * failures)),
       onFailure: (waiting, error) => events.emit('results.delayed', { waiting, error }),
+      lighten: (result, error) => withoutOutput(result, error),
     });
   }
 
@@ -425,4 +426,10 @@ export class Executor {
   private tellIfIdle(): void {
     if (this.claiming === 0 && this.lanes.inFlight === 0) this.onIdle?.();
   }
+}
+
+/** A result whose texts the database would not take: the outcome matters more. */
+function withoutOutput(result: TaskResult, error: Error): TaskResult {
+  const reason = `RESULT_REFUSED: the database refused what came back (${error.name})`;
+  return { ...result, output: null, error: result.error === null ? null : reason };
 }

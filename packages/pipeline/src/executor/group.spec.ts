@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { StoreUnavailableError } from '../errors.js';
 import { settle } from '../lifecycle/virtual-clock.js';
 import { Group } from './group.js';
 
@@ -22,6 +23,7 @@ function setup(limit = 10) {
         });
       },
       onFailure: (waiting, error) => failures.push({ waiting, message: error.message }),
+      lighten: (item) => item,
     },
   );
   const add = (...items: number[]) => {
@@ -66,12 +68,12 @@ describe('Group', () => {
   it('keeps what could not be written in front, and tries again after each pause', async () => {
     const { group, writes, failures, pauses, add, answer, retry } = setup();
     await add(1, 2);
-    await answer(new Error('gone'));
-    expect(failures).toEqual([{ waiting: 2, message: 'gone' }]);
+    await answer(new StoreUnavailableError('mysql', 'gone'));
+    expect(failures).toEqual([{ waiting: 2, message: 'mysql: gone' }]);
     await add(3);
     await retry();
     expect(writes.at(-1)).toEqual([1, 2, 3]);
-    await answer(new Error('still gone'));
+    await answer(new StoreUnavailableError('mysql', 'still gone'));
     expect(pauses).toEqual([1, 2]);
     await retry();
     await answer();
@@ -92,5 +94,41 @@ describe('Group', () => {
     expect(flushed).toBe(false);
     await answer();
     expect(flushed).toBe(true);
+  });
+
+  it('lets one refused item block nobody: halves the group until it stands alone, then takes its lighter form', async () => {
+    const written: number[] = [];
+    const group = new Group<number>(
+      async (items) => {
+        if (items.includes(7)) throw new Error('data too long');
+        written.push(...items);
+      },
+      {
+        limit: 100,
+        pause: async () => {},
+        onFailure: () => {},
+        lighten: () => 70,
+      },
+    );
+    for (let item = 0; item < 20; item++) group.add(item);
+    await group.flushed();
+    expect(written.sort((a, b) => a - b)).toEqual([
+      0, 1, 2, 3, 4, 5, 6, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 70,
+    ]);
+  });
+
+  it('keeps a group together while the store is away, whatever it holds', async () => {
+    const sizes: number[] = [];
+    let away = 3;
+    const group = new Group<number>(
+      async (items) => {
+        sizes.push(items.length);
+        if (away-- > 0) throw new StoreUnavailableError('mysql', 'gone');
+      },
+      { limit: 100, pause: async () => {}, onFailure: () => {}, lighten: (item) => item },
+    );
+    for (let item = 0; item < 20; item++) group.add(item);
+    await group.flushed();
+    expect(sizes).toEqual([20, 20, 20, 20]);
   });
 });

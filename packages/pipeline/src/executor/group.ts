@@ -1,14 +1,19 @@
+import { StoreUnavailableError } from '../errors.js';
+
 /**
  * Work in groups: while one write is on its way, what comes in collects and goes out with the next. Light
  * load gives low latency, heavy load large batches, with no tuning (DESIGN section 2, rule 7).
  *
  * A failed write keeps its items in front and tries again: what was finished is written when the database is
- * back, never forgotten.
+ * back, never forgotten. What the database refuses for what it holds must not block the others: the group is halved
+ * until the item stands alone, and then, in a lighter form, waits behind them.
  */
 export class Group<T> {
   private waiting: T[] = [];
   private writing: Promise<void> | null = null;
   private failures = 0;
+  /** How many items go together now: fewer while one of them is refused. */
+  private atOnce = Number.POSITIVE_INFINITY;
 
   constructor(
     private readonly write: (items: T[]) => Promise<void>,
@@ -17,6 +22,8 @@ export class Group<T> {
       /** Waits before another try, ms. */
       pause: (failures: number) => Promise<void>;
       onFailure: (waiting: number, error: Error) => void;
+      /** A form of a refused item that may be accepted. */
+      lighten: (item: T, error: Error) => T;
     },
   ) {}
 
@@ -37,16 +44,25 @@ export class Group<T> {
 
   private async drain(): Promise<void> {
     while (this.waiting.length > 0) {
-      const batch = this.waiting.splice(0, this.options.limit);
+      const batch = this.waiting.splice(0, Math.min(this.options.limit, this.atOnce));
       try {
         await this.write(batch);
         this.failures = 0;
+        this.atOnce *= 2;
       } catch (error) {
-        this.waiting = [...batch, ...this.waiting];
+        this.waiting = [...this.afterFailure(batch, error as Error), ...this.waiting];
         this.options.onFailure(this.waiting.length, error as Error);
         await this.options.pause(++this.failures);
       }
     }
     this.writing = null;
+  }
+
+  private afterFailure(batch: T[], error: Error): T[] {
+    if (error instanceof StoreUnavailableError) return batch;
+    this.atOnce = Math.max(1, Math.floor(batch.length / 2));
+    if (batch.length > 1) return batch;
+    this.waiting.push(this.options.lighten(batch[0]!, error));
+    return [];
   }
 }
