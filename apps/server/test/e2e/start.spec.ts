@@ -3,14 +3,24 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { runServer, startServer } from '@xtimer/testkit';
+import { runServer, startServer, type TestServer } from '@xtimer/testkit';
 import { afterAll, describe, expect, it } from 'vitest';
 import { openWorld } from './support.js';
 
 const { env: clusterEnv, missing, start } = await openWorld('clustered');
 const folder = await mkdtemp(join(tmpdir(), 'xtimer-start-'));
-afterAll(() => rm(folder, { recursive: true, force: true }));
+const servers: TestServer[] = [];
+afterAll(async () => {
+  await Promise.all(servers.map((server) => server.stop('SIGKILL')));
+  await rm(folder, { recursive: true, force: true });
+});
 const sqlite = (name: string) => ({ XTIMER_DATABASE_URL: `sqlite:${join(folder, name)}.db` });
+
+async function embedded(env: Record<string, string>): Promise<TestServer> {
+  const server = await startServer({ env });
+  servers.push(server);
+  return server;
+}
 
 /** Listens and never says a word; closed with the file. */
 async function listener() {
@@ -89,7 +99,7 @@ describe.concurrent('a start that can not succeed ends with 1 and says', () => {
 
 it('refuses to run with another number of buckets than the database knows', async () => {
   const env = sqlite('buckets');
-  const first = await startServer({ env });
+  const first = await embedded(env);
   expect(first.log().find(({ msg }) => msg === 'node started')).toMatchObject({
     ...{ mode: 'embedded', redis: 'in process', roles: ['api', 'worker'], buckets: 16 },
     ...{ version: expect.stringMatching(/^\d+\.\d+\.\d+/), database: expect.stringContaining('buckets.db') },
@@ -108,14 +118,14 @@ it('migrates and ends, as often as it is asked to, and warns about a variable it
     expect(stdout).toContain('the schema is up to date');
     expect(stdout).toMatch(/"level":40.*XTIMER_DATABASE_URI.*XTIMER_DATABASE_URL\?/);
   }
-  const server = await startServer({ env });
+  const server = await embedded(env);
   expect((await server.api('/xtimer/getAppTimers')).data.total).toBe(0);
   expect((await server.stop()).code).toBe(0);
 });
 
 it('makes an admin token at the first start, shows it once, and knows it afterwards', async () => {
   const env = { ...sqlite('token'), XTIMER_ADMIN_TOKEN: '' };
-  const first = await startServer({ env });
+  const first = await embedded(env);
   const { token } = first;
   expect(token).toMatch(/^xta_.{40,}$/);
   expect(first.output().split(token).length).toBe(2);
@@ -126,7 +136,7 @@ it('makes an admin token at the first start, shows it once, and knows it afterwa
   for (const path of ['/healthz', '/readyz', '/docs-json']) expect((await fetch(first.url + path)).status).toBe(200);
   await first.stop();
 
-  const second = await startServer({ env });
+  const second = await embedded(env);
   expect(second.output()).not.toContain('xta_');
   const known = { headers: { authorization: `Bearer ${token}` } };
   expect((await second.api('/xtimer/getAppTimers', known)).status).toBe(200);
