@@ -8,7 +8,7 @@ type InputOf<S> = S extends { _zod: { input: infer I } } ? I : S;
 type OutputOf<S> = S extends { _zod: { output: infer O } } ? O : S;
 
 /** In a query all is text; the client writes it, so callers may also give what the text stands for. */
-type QueryOf<S> = S extends { _zod: { input: infer I; output: infer O } }
+export type QueryOf<S> = S extends { _zod: { input: infer I; output: infer O } }
   ? { [K in keyof I]: I[K] | O[K & keyof O] }
   : S;
 

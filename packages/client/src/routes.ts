@@ -5,8 +5,22 @@ import type {
   CallbackTested,
   CancelTask,
   CreateTimer,
+  CreateTopic,
   CronPreview,
+  DeleteTopic,
+  JobCanceled,
+  JobId,
+  JobList,
+  JobListQuery,
+  JobPublished,
+  JobRef,
+  JobRescheduled,
+  JobsPublished,
+  JobView,
   PreviewCron,
+  PublishJob,
+  PublishJobs,
+  RescheduleJob,
   RetryTask,
   RunTimer,
   SecretRotated,
@@ -25,11 +39,19 @@ import type {
   TimerRef,
   TimerRun,
   TimerView,
+  TopicDeleted,
+  TopicList,
+  TopicListQuery,
+  TopicName,
+  TopicRef,
+  TopicView,
+  TopicWithCounts,
   UpdateApp,
   UpdateTimer,
+  UpdateTopic,
 } from '@xtimer/contracts';
 import type { Health, Readiness } from './health.js';
-import { each, get, post, put } from './route.js';
+import { del, each, get, post, put, type QueryOf } from './route.js';
 
 /** The API, one line for each route: `group.method` is what callers write. */
 
@@ -43,6 +65,11 @@ type ByFilter<S extends { _zod: { input: { filter?: unknown } } }> = Omit<Input<
   filter: NonNullable<Input<S>['filter']>;
 };
 
+/** What stands in the path. */
+type TopicPath = { topic: Input<typeof TopicName> };
+type JobPath = { jobId: Input<typeof JobId> };
+
+const jobList = get<typeof JobListQuery, typeof JobList>('/jobs');
 const taskList = get<typeof TaskListQuery, typeof TaskList>('/xtimer/getTaskList');
 
 export const routes = {
@@ -80,6 +107,32 @@ export const routes = {
     retry: post<ByIds<typeof RetryTask>, typeof TasksRetried>('/xtimer/retryTask'),
     /** All that match, the failed ones unless the filter names a status; 50 a second unless told otherwise. */
     retryMatching: post<ByFilter<typeof RetryTask>, typeof TasksMatched>('/xtimer/retryTask'),
+  },
+  topics: {
+    /** A name that is taken: 40900. */
+    create: post<typeof CreateTopic, typeof TopicView>('/topics'),
+    /** By app and name, with the jobs of each counted. */
+    list: get<typeof TopicListQuery, typeof TopicList>('/topics'),
+    get: get<TopicPath & Input<typeof TopicRef>, typeof TopicWithCounts>('/topics/:topic'),
+    /** What is left out stays. `status: 1` holds its jobs back, `status: 2` lets them go. */
+    update: put<TopicPath & Input<typeof UpdateTopic>, typeof TopicView>('/topics/:topic'),
+    /** With waiting jobs 40900, unless they are to be canceled. Its history stays readable. */
+    delete: del<TopicPath & QueryOf<typeof DeleteTopic>, typeof TopicDeleted>('/topics/:topic'),
+  },
+  jobs: {
+    /** The same `jobId` again is the same job; with another payload 40900. */
+    publish: post<typeof PublishJob, typeof JobPublished>('/jobs'),
+    /** Up to 1000, with an answer for each. */
+    publishBatch: post<typeof PublishJobs, typeof JobsPublished>('/jobs/batch'),
+    get: get<JobPath & Input<typeof JobRef>, typeof JobView>('/jobs/:jobId'),
+    /** One page of a topic, latest action time first. */
+    list: jobList,
+    /** All that match; asks for the next page when it is needed. */
+    each: each(jobList),
+    /** The answer is final: `canceled`, `running` or `ended`. */
+    cancel: post<JobPath & Input<typeof JobRef>, typeof JobCanceled>('/jobs/:jobId/cancel'),
+    /** Moves a job that waits; others are `running` or `ended`. */
+    reschedule: post<JobPath & Input<typeof RescheduleJob>, typeof JobRescheduled>('/jobs/:jobId/reschedule'),
   },
   cron: {
     /** What an expression means and when it fires next. One that can't be read: 40000 with the place in `data`. */

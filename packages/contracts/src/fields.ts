@@ -78,7 +78,24 @@ const EXPECTED_TASK_ID = 'a task id such as 17_1793000000000';
 
 export const TaskId = z
   .string({ error: EXPECTED_TASK_ID })
-  .regex(/^[1-9]\d{0,14}_\d{1,15}$/, { error: EXPECTED_TASK_ID });
+  .regex(/^[1-9]\d{0,15}_\d{1,15}$/, { error: EXPECTED_TASK_ID })
+  .refine((taskId) => Number.isSafeInteger(Number.parseInt(taskId, 10)), { error: EXPECTED_TASK_ID });
+
+/** It stands in paths, where dots alone would lead elsewhere; MySQL takes no notice of blanks at its end. */
+const nameInPath = (what: string) => {
+  const expected = `${what}: 1 to 128 characters of well-formed text without control characters, not "." or ".."`;
+  return z
+    .string({ error: expected })
+    .min(1, { error: expected })
+    .max(128, { error: expected })
+    .refine((name) => isStorable(name) && !/^\.{1,2}$|\p{Cc}/u.test(name), { error: expected });
+};
+
+export const JobId = nameInPath('a job id');
+
+export const TopicName = nameInPath('the name of a topic').refine((name) => name === name.trim(), {
+  error: 'the name of a topic without blanks at its ends',
+});
 
 /** One of the values of a status table, as number or decimal string. */
 export const oneOf = <T extends number>(table: Record<string, T>) => {

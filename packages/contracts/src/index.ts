@@ -2,6 +2,8 @@ export * from './app.js';
 export * from './envelope.js';
 export * from './fields.js';
 export * from './http.js';
+export * from './job.js';
 export * from './problem.js';
 export * from './task.js';
 export * from './timer.js';
+export * from './topic.js';

@@ -52,8 +52,17 @@ const isSecret = (path: readonly PropertyKey[]): boolean =>
 const SHOWN = 120;
 
 function shortened(value: unknown): unknown {
-  const json = typeof value === 'string' ? value : JSON.stringify(value);
+  const json = typeof value === 'string' ? value : jsonOf(value);
   if (json.length <= SHOWN) return value;
   // A cut inside a surrogate pair would leave broken text.
   return `${json.slice(0, SHOWN).replace(/[\uD800-\uDBFF]$/, '')}…`;
+}
+
+function jsonOf(value: unknown): string {
+  try {
+    return JSON.stringify(value);
+  } catch {
+    // What is nested by the thousand can be read but not written.
+    return '[…'.repeat(SHOWN);
+  }
 }

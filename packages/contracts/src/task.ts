@@ -1,6 +1,6 @@
 import { TaskOrigin, TaskStatus } from '@xtimer/pipeline/status';
 import { z } from 'zod';
-import { AppName, Id, Moment, oneOf, TaskId, whole, wholeInQuery } from './fields.js';
+import { AppName, Id, Moment, oneOf, TaskId, TopicName, whole, wholeInQuery } from './fields.js';
 
 /** Tasks: history and what can be done to single executions. */
 
@@ -9,11 +9,13 @@ const originNames = Object.keys(TaskOrigin) as [keyof typeof TaskOrigin, ...(key
 /** A task as history shows it. Moments are epoch ms, durations ms. */
 export const TaskView = z.object({
   taskId: z.string(),
-  timerId: z.int(),
+  timerId: z.int().describe('Absent for a job.').optional(),
+  topic: z.string().describe("A job's topic; absent for a timer's task.").optional(),
+  jobId: z.string().describe("Absent for a timer's task.").optional(),
   app: z.string(),
-  name: z.string().describe("The timer's name."),
-  runTimer: z.int().describe('The planned instant.'),
-  dueAt: z.int().describe('When the next attempt is due.'),
+  name: z.string().describe("The timer's or topic's name."),
+  runTimer: z.int().describe("The planned instant; a job's action time."),
+  dueAt: z.int().nullable().describe('When the next attempt is due; null: held back while the topic is paused.'),
   status: z
     .literal(Object.values(TaskStatus))
     .describe('0 not run, 1 running, 2 succeeded, 3 failed, 4 canceled, 5 skipped.'),
@@ -48,17 +50,23 @@ export const AttemptView = z.object({
 });
 
 export const TaskDetail = TaskView.extend({
-  payload: z.string().nullable().describe("What replaced the timer's body in this run."),
+  payload: z.string().nullable().describe("What replaced the timer's body in this run; a job's payload, as text."),
   attempts: z.array(AttemptView).describe('Failed attempts, oldest first.'),
 });
 export type TaskDetail = z.output<typeof TaskDetail>;
 
 export const TaskRefQuery = z.strictObject({ app: AppName.optional(), taskId: TaskId });
 
+const notBoth = {
+  check: ({ topic, timerId }: { topic?: unknown; timerId?: unknown }) => topic === undefined || timerId === undefined,
+  params: { path: ['topic'], error: 'a topic or a timerId, not both' },
+};
+
 export const TaskListQuery = z
   .strictObject({
     app: AppName.optional(),
     timerId: Id.optional(),
+    topic: TopicName.describe('Jobs of this topic; needs `app`, and no `timerId` beside it.').optional(),
     status: oneOf(TaskStatus).optional(),
     startTime: Moment.describe('Inclusive, on runTimer.').optional(),
     endTime: Moment.describe('Exclusive, on runTimer.').optional(),
@@ -68,7 +76,12 @@ export const TaskListQuery = z
   .refine((query) => query.startTime === undefined || query.endTime === undefined || query.startTime < query.endTime, {
     path: ['endTime'],
     error: 'a moment after startTime',
-  });
+  })
+  .refine(({ topic, app }) => topic === undefined || app !== undefined, {
+    path: ['app'],
+    error: 'the app of the topic',
+  })
+  .refine(notBoth.check, notBoth.params);
 export const TaskList = z.object({
   list: z.array(TaskView),
   nextCursor: z.string().nullable().describe('Send it as `cursor` to go on; null at the end.'),
@@ -100,6 +113,7 @@ const filterOf = <T extends number>(statuses: Record<string, T>, fallback: strin
       {
         app: AppName,
         timerId: Id.optional(),
+        topic: TopicName.describe('Jobs of this topic; no `timerId` beside it.').optional(),
         status: oneOf(statuses).describe(`Default: ${fallback}.`).optional(),
         startTime: Moment.describe('Inclusive, on runTimer.').optional(),
         endTime: Moment.describe('Exclusive, on runTimer.').optional(),
@@ -107,7 +121,7 @@ const filterOf = <T extends number>(statuses: Record<string, T>, fallback: strin
       {
         error: (raw) =>
           raw.code === 'invalid_type'
-            ? 'an object with app, and optionally timerId, status, startTime and endTime'
+            ? 'an object with app, and optionally timerId or topic, status, startTime and endTime'
             : undefined,
       },
     )
@@ -115,6 +129,7 @@ const filterOf = <T extends number>(statuses: Record<string, T>, fallback: strin
       path: ['endTime'],
       error: 'a moment after startTime',
     })
+    .refine(notBoth.check, notBoth.params)
     .describe('All tasks that match, 100000 at most in one call.');
 
 interface Chosen {
