@@ -143,6 +143,11 @@ export const en = {
     body: 'Body',
     noBody: 'no body',
     stoppedBecause: (reason: string) => `xtimer paused it: ${reason}`,
+    retries: (attempts: number, first: string, factor: number, longest: string, jitter: string) =>
+      attempts === 1
+        ? 'none: one attempt'
+        : `${attempts} attempts, waits from ${first} growing × ${factor} up to ${longest}, ${jitter}`,
+    missed: (rule: string, grace: string) => `${rule}, when later than ${grace}`,
     spreadNote: (span: string) => `Each fire comes later by one fixed offset below ${span}.`,
   },
 
@@ -191,7 +196,7 @@ export const en = {
     callbackHint: 'as the timer is defined today',
     retry: 'Retry',
     cancel: 'Cancel run',
-    raw: 'As received',
+    raw: 'Raw',
     pretty: 'Formatted',
     retryOutcome: {
       accepted: 'It is on its way again.',

@@ -136,6 +136,11 @@ export const zh: Text = {
     body: '请求体',
     noBody: '无请求体',
     stoppedBecause: (reason) => `xtimer 停用了它:${reason}`,
+    retries: (attempts, first, factor, longest, jitter) =>
+      attempts === 1
+        ? '不重试:只尝试一次'
+        : `共 ${attempts} 次,首次等待 ${first},逐次 × ${factor},最长 ${longest},${jitter}`,
+    missed: (rule, grace) => `晚于 ${grace}时${rule}`,
     spreadNote: (span) => `每次触发会固定延后,延后量小于 ${span}。`,
   },
 

@@ -157,7 +157,7 @@ function TaskFacts({ task }: { task: TaskDetail }) {
         </p>
       )}
       <Facts facts={facts} />
-      <h3>{words.output}</h3>
+      <h2>{words.output}</h2>
       {task.output === null ? (
         <p className="soft">{task.finishedAt === null ? words.noAnswer : words.noOutput}</p>
       ) : (
@@ -165,11 +165,11 @@ function TaskFacts({ task }: { task: TaskDetail }) {
       )}
       {task.payload !== null && (
         <>
-          <h3>{words.payload}</h3>
+          <h2>{words.payload}</h2>
           <Output text={task.payload} />
         </>
       )}
-      <h3>{words.attempts}</h3>
+      <h2>{words.attempts}</h2>
       {task.attempts.length === 0 && <p className="soft">{words.noAttempts}</p>}
       {task.attempts.map((attempt) => (
         <details key={`${attempt.attempt} ${attempt.startedAt}`} className="attempt">

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useSearchParams } from 'react-router';
 import { useText } from '../../i18n/text.js';
+import { Page } from '../../parts/page.js';
 import { Failure, Loading } from '../../parts/states.js';
 import { session } from '../../session.js';
 import { draftOf, emptyDraft } from './draft.js';
@@ -20,8 +21,13 @@ export default function CreatePage() {
   });
   const title = text.form.createTitle;
   if (from === null) return <TimerForm key="new" initial={emptyDraft} timerId={null} title={title} />;
-  if (query.isError) return <Failure error={query.error} onRetry={() => void query.refetch()} />;
-  if (!query.data) return <Loading />;
+  if (!query.data) {
+    return (
+      <Page title={title}>
+        {query.isError ? <Failure error={query.error} onRetry={() => void query.refetch()} /> : <Loading />}
+      </Page>
+    );
+  }
   const copy = { ...draftOf(query.data), name: text.form.cloneName(query.data.name).slice(0, 128) };
   return <TimerForm key={from} initial={copy} timerId={null} title={title} />;
 }

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useParams } from 'react-router';
 import { useText } from '../../i18n/text.js';
+import { Page } from '../../parts/page.js';
 import { Failure, Loading } from '../../parts/states.js';
 import { session } from '../../session.js';
 import { draftOf } from './draft.js';
@@ -16,8 +17,13 @@ export default function EditPage() {
     gcTime: 0,
     staleTime: Number.POSITIVE_INFINITY,
   });
-  if (query.isError) return <Failure error={query.error} onRetry={() => void query.refetch()} />;
-  if (!query.data) return <Loading />;
+  if (!query.data) {
+    return (
+      <Page title={`#${timerId}`}>
+        {query.isError ? <Failure error={query.error} onRetry={() => void query.refetch()} /> : <Loading />}
+      </Page>
+    );
+  }
   const { name } = query.data;
   return (
     <TimerForm

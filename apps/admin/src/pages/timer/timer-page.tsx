@@ -28,9 +28,12 @@ export default function TimerPage() {
     queryFn: ({ signal }) => session.client.timers.get({ timerId: given! }, { signal }),
   });
   useTitle(query.data?.name ?? text.timers.title);
-  if (query.isPending) return <Loading />;
-  if (!query.data) return <Failure error={query.error} onRetry={() => void query.refetch()} />;
-  return <Timer timer={query.data} />;
+  if (query.data) return <Timer timer={query.data} />;
+  return (
+    <Page title={`#${given}`}>
+      {query.isPending ? <Loading /> : <Failure error={query.error} onRetry={() => void query.refetch()} />}
+    </Page>
+  );
 }
 
 function Timer({ timer }: { timer: TimerView }) {
@@ -168,14 +171,14 @@ function Definition({ timer }: { timer: TimerView }) {
           [form.timeout, span(timer.timeoutMs)],
           [
             form.retry,
-            `${retry.maxAttempts} × · ${span(retry.initialDelayMs)} × ${retry.factor} ≤ ${span(retry.maxDelayMs)} · ± ${Math.round(retry.jitter * 100)} %`,
+            text.timer.retries(
+              ...([retry.maxAttempts, span(retry.initialDelayMs), retry.factor, span(retry.maxDelayMs)] as const),
+              `± ${Math.round(retry.jitter * 100)} %`,
+            ),
           ],
           [form.success, timer.success.status.join(', ')],
           [form.noRetryStatus, timer.noRetry.status.join(', ')],
-          [
-            form.misfire,
-            `${form.misfires[misfire.policy]} (> ${span(misfire.graceMs)}${misfire.policy === 'fireAll' ? `, ≤ ${misfire.maxCatchUp}` : ''})`,
-          ],
+          [form.misfire, text.timer.missed(form.misfires[misfire.policy], span(misfire.graceMs))],
           [form.overlap, form.overlaps[timer.overlap]],
           [form.delivery, form.deliveries[timer.delivery]],
           [form.spread, timer.spreadMs > 0 && span(timer.spreadMs)],
