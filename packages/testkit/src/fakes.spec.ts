@@ -1,6 +1,7 @@
 import { VirtualClock } from '@xtimer/pipeline';
 import { FakeBuckets, MemoryStores } from '@xtimer/pipeline/testing';
 import { bucketsContract } from './buckets-contract.js';
+import { jobsContract } from './jobs-contract.js';
 import { storesContract } from './stores-contract.js';
 
 // The fakes that the stages are tested with keep the same promises as the real stores.
@@ -8,6 +9,12 @@ import { storesContract } from './stores-contract.js';
 storesContract('the pipeline tests’ fake', async () => {
   const stores = new MemoryStores(4);
   const open = async () => ({ timers: stores, tasks: stores, close: async () => {} });
+  return { bucketsNum: 4, open, close: async () => {} };
+});
+
+jobsContract('the pipeline tests’ fake', async () => {
+  const stores = new MemoryStores(4);
+  const open = async () => ({ timers: stores, tasks: stores, jobs: stores.jobs, close: async () => {} });
   return { bucketsNum: 4, open, close: async () => {} };
 });
 

@@ -181,6 +181,7 @@ export function storesContract(name: string, openWorld: () => Promise<StoresWorl
         expect(more).toEqual([]);
         expect(definition).toEqual({
           timerId: t.timer.timerId,
+          topic: null,
           app: t.app,
           name: t.timer.name,
           revision: 2,
@@ -298,6 +299,7 @@ export function storesContract(name: string, openWorld: () => Promise<StoresWorl
             claimId: granted.claimId,
             app: timer.app,
             attempt: 1,
+            maxAttempts: null,
             origin: TaskOrigin.cron,
             payload: EMOJI,
             revision: timer.revision,

@@ -12,7 +12,7 @@ import type { JobListQuery, JobStore, PublishAnswer, RescheduleAnswer } from '..
 import { Reason, TaskOrigin, TaskStatus, TimerStatus } from '../status.js';
 import { type DueTask, type TaskRef, taskIdOf } from '../timer/task.js';
 import type { Definition } from '../timer/timer.js';
-import type { MemoryStores, Row } from './memory-stores.js';
+import { type MemoryStores, type Row, taskOf } from './memory-stores.js';
 
 interface JobRow {
   jobId: string;
@@ -58,16 +58,14 @@ export class MemoryJobs implements JobStore {
   }
 
   async createTopic(topic: Omit<Topic, 'topicId' | 'revision' | 'resumedAt'>): Promise<Topic | null> {
-    if (await this.findTopic(topic.app, topic.topic)) return null;
+    if (this.named(topic.app, topic.topic)) return null;
     const created = { ...topic, topicId: this.topics.size + 1, revision: 1, resumedAt: null };
     this.topics.set(created.topicId, created);
     return { ...created };
   }
 
   async findTopic(app: string, name: string): Promise<Topic | null> {
-    const found = [...this.topics.values()].find(
-      (topic) => topic.app === app && topic.topic === name && topic.status !== TimerStatus.deleted,
-    );
+    const found = this.named(app, name);
     return found ? { ...found } : null;
   }
 
@@ -88,7 +86,7 @@ export class MemoryJobs implements JobStore {
 
   async resumedSince(since: number): Promise<Topic[]> {
     return [...this.topics.values()].filter(
-      (topic) => topic.status === TimerStatus.active && (topic.resumedAt ?? 0) >= since,
+      (topic) => topic.status === TimerStatus.active && (topic.resumedAt ?? -1) >= since,
     );
   }
 
@@ -168,12 +166,29 @@ export class MemoryJobs implements JobStore {
     });
   }
 
+  /** Its task is purged. */
+  forget(taskId: string): void {
+    for (const [key, job] of this.jobs) if (taskIdOf(job.row) === taskId) this.jobs.delete(key);
+  }
+
+  private named(app: string, name: string): Topic | undefined {
+    return [...this.topics.values()].find(
+      (topic) => topic.app === app && topic.topic === name && topic.status !== TimerStatus.deleted,
+    );
+  }
+
   private of(topicId: number): JobRow[] {
     return [...this.jobs.values()].filter((job) => job.topicId === topicId);
   }
 }
 
-const view = ({ jobId, topicId, slot, createdAt, row }: JobRow): Job => ({ ...row, jobId, topicId, slot, createdAt });
+const view = ({ jobId, topicId, slot, createdAt, row }: JobRow): Job => ({
+  ...taskOf(row),
+  jobId,
+  topicId,
+  slot,
+  createdAt,
+});
 
 const due = ({ timerId, runTimer, bucket, dueAt }: Row): DueTask => ({ timerId, runTimer, bucket, dueAt });
 

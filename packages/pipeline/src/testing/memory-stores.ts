@@ -1,5 +1,5 @@
 import { bucketOf, minuteOf } from '../buckets/buckets.js';
-import { isJob, PARKED_AT } from '../job/job.js';
+import { isJob, PARKED_AT, topicIdOf } from '../job/job.js';
 import { isFinal, Reason, TaskOrigin, TaskStatus, TimerStatus } from '../status.js';
 import type {
   CancelOutcome,
@@ -487,10 +487,14 @@ export class MemoryStores implements TimerStore, TaskStore {
     return [...this.rows.values()].filter((row) => row.timerId === timerId).sort((a, b) => a.runTimer - b.runTimer);
   }
 
-  /** What the index of a history query holds: one timer's, one app's or all rows, within its times. */
-  private rowsIn({ app, timerId, startTime = 0, endTime = Number.MAX_VALUE }: Omit<HistoryQuery, 'before' | 'limit'>) {
+  /** What the index of a history query holds: one timer's, one topic's, one app's or all rows, within its times. */
+  private rowsIn(query: Omit<HistoryQuery, 'before' | 'limit'>) {
+    const { app, timerId, topicId, startTime = 0, endTime = Number.MAX_VALUE } = query;
+    const isWide = timerId === undefined && topicId === undefined;
     return [...this.rows.values()]
-      .filter((row) => (timerId === undefined ? app === null || row.app === app : row.timerId === timerId))
+      .filter((row) => timerId === undefined || row.timerId === timerId)
+      .filter((row) => topicId === undefined || topicIdOf(row.timerId) === topicId)
+      .filter((row) => !isWide || app === null || row.app === app)
       .filter((row) => row.runTimer >= startTime && row.runTimer < endTime);
   }
 
@@ -504,6 +508,7 @@ export class MemoryStores implements TimerStore, TaskStore {
     const id = taskIdOf(row);
     this.unindex(this.rows.get(id)!);
     this.rows.delete(id);
+    this.jobs.forget(id);
     this.attemptRows.delete(id);
   }
 
@@ -553,12 +558,13 @@ export class MemoryStores implements TimerStore, TaskStore {
     });
   }
 
-  /** The attempt in flight counts as failed; whether another follows is the timer's choice. */
+  /** The attempt in flight counts as failed; whether another follows is the choice of the timer, the topic or the job. */
   private endingOf(row: Row, nodeId: string): { status: TaskStatus; error: string } {
-    const { delivery, retry } = this.timers.get(row.timerId)!.policies;
+    const { delivery, retry } = (isJob(row.timerId) ? this.jobs.topicOf(row.timerId) : this.timers.get(row.timerId))!
+      .policies;
     const died = `node ${nodeId} died while the call was in flight`;
     if (delivery === 'atMostOnce') return { status: TaskStatus.failed, error: `OUTCOME_UNKNOWN: ${died}` };
-    const status = row.attempt >= retry.maxAttempts ? TaskStatus.failed : TaskStatus.notRun;
+    const status = row.attempt >= (row.maxAttempts ?? retry.maxAttempts) ? TaskStatus.failed : TaskStatus.notRun;
     return { status, error: `NODE_LOST: ${died}` };
   }
 
@@ -619,7 +625,7 @@ const ignoresVersion = (row: Row): boolean =>
 const storable = (text: string | null): string | null =>
   text?.replace(/\p{Surrogate}/gu, '\ufffd').replaceAll('\0', '\ufffd') ?? null;
 
-const taskOf = ({ claimId: _claimId, ...task }: Row): Task => task;
+export const taskOf = ({ claimId: _claimId, maxAttempts: _maxAttempts, ...task }: Row): Task => task;
 
 const newRow = (task: PlannedTask): Row => ({
   ...task,
