@@ -107,5 +107,5 @@ describe.skipIf(missing)('two nodes', () => {
     const calls = callsOf(receiver, edited).filter((call) => runOf(call) >= editedAt && runOf(call) < end);
     expectOnceEach(calls, sevens);
     expect(receiver.stats().doubles.count).toBe(0);
-  }, 120_000);
+  }, 240_000);
 });

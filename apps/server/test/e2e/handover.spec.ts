@@ -91,5 +91,5 @@ describe.skipIf(missing)('three nodes', () => {
         .map(runOf);
       expect(runs.filter((run) => run >= a && run < b).sort((x, y) => x - y)).toEqual(multiples(step, a, b));
     }
-  }, 120_000);
+  }, 240_000);
 });

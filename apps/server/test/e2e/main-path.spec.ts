@@ -1,6 +1,6 @@
 import type { TaskView, TimerView } from '@xtimer/contracts';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { Api, at, callsOf, expectOnceEach, multiples, openWorlds, runOf, until } from './support.js';
+import { Api, at, callsOf, expectOnceEach, multiples, openWorlds, runOf, stallMeter, until } from './support.js';
 
 const worlds = await openWorlds();
 const EVERY_SECOND = '* * * * * ?';
@@ -60,13 +60,15 @@ describe.each(worlds)('$name: a cron becomes callbacks and history', ({ name, mi
       await until('two calls', () => before().length >= 2);
       // Into the second, where a claim for it may be on its way.
       await at(Math.ceil(Date.now() / 1000) * 1000 - 30);
+      const stall = stallMeter();
       await end(timerId);
       const answered = performance.timeOrigin + performance.now();
       const last = Math.max(...before().map(runOf));
       await at(answered + 3_200);
       // Sent before the answer, it may be a moment under way.
       expect(Math.max(...before().map(runOf))).toBeLessThanOrEqual(Math.max(last, answered));
-      expect(before().filter(({ receivedAt }) => receivedAt > answered + 200)).toEqual([]);
+      const onTheWayMs = 200 + stall();
+      expect(before().filter(({ receivedAt }) => receivedAt > answered + onTheWayMs)).toEqual([]);
       if (what === 'retarget') {
         const after = callsOf(receiver, timerId).filter(({ path }) => path === '/elsewhere');
         expect(after.length).toBeGreaterThanOrEqual(3);
@@ -88,9 +90,10 @@ describe.each(worlds)('$name: a cron becomes callbacks and history', ({ name, mi
       expect(await api.timer(timerId)).toMatchObject({ status: 1, nextFireAt: null });
       const asked = Date.now();
       await api.enable(timerId);
+      const answered = Date.now();
       const earliest = await until('a call', () => callsOf(receiver, timerId)[0]);
       expect(runOf(earliest)).toBeGreaterThan(asked);
-      expect(runOf(earliest)).toBeLessThanOrEqual(Math.ceil(asked / 1000) * 1000 + 2_000);
+      expect(runOf(earliest)).toBeLessThanOrEqual(answered + 1_000);
       const refused = await api.server.api('/xtimer/unEnableTimer', { method: 'POST', body: { timerId } });
       expect(refused.status === 429 || Date.now() - asked > 3_000).toBe(true);
       await at(Date.now() + 3_000);

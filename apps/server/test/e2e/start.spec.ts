@@ -40,7 +40,7 @@ async function deadPort() {
   return port;
 }
 
-describe.concurrent('a start that can not succeed ends with 1 and says', () => {
+describe('a start that can not succeed ends with 1 and says', () => {
   it('everything that is wrong in the environment at once', async () => {
     const { code, stderr, stdout } = await runServer([], {
       env: {

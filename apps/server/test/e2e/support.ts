@@ -5,7 +5,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { TaskDetail, TaskView, TimerView } from '@xtimer/contracts';
 import { type ReceivedCall, type Receiver, startReceiver } from '@xtimer/receiver';
 import { hasRedisServer, startMariaDb, startRedis, startServer, type TestServer } from '@xtimer/testkit';
-import { afterAll, expect } from 'vitest';
+import { afterAll, expect, vi } from 'vitest';
+
+// On two busy cores a start alone may take twenty seconds; nothing here waits longer than it must.
+vi.setConfig({ testTimeout: 90_000, hookTimeout: 90_000 });
 
 /** Where a server keeps things; `env` leads a server there. */
 export interface World {
@@ -75,7 +78,7 @@ async function clustered(): Promise<Stores> {
 export async function until<T>(
   what: string,
   look: () => T | Promise<T>,
-  limitMs = 30_000,
+  limitMs = 60_000,
 ): Promise<Exclude<T, false | null | undefined>> {
   for (const end = Date.now() + limitMs; ; await sleep(50)) {
     const found = await look();
