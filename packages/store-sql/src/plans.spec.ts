@@ -5,17 +5,23 @@ import { join } from 'node:path';
 import {
   type DueTask,
   type HistoryQuery,
+  type JobListQuery,
   type Misfire,
+  PARKED_AT,
+  type PlannedJob,
   Reason,
   type TaskRef,
   type TaskResult,
   TaskStatus,
+  TOPIC_SPAN,
+  type Topic,
 } from '@xtimer/pipeline';
 import { startMariaDb } from '@xtimer/testkit';
 import Libsql from 'libsql';
 import { describe, expect, it } from 'vitest';
 import { openEngine } from './database.js';
 import type { Engine } from './dialect.js';
+import { SqlJobStore } from './jobs.js';
 import { SqlTaskStore } from './tasks.js';
 import { SqlTimerStore } from './timers.js';
 import { affected, type Statement, type Work } from './work.js';
@@ -40,6 +46,10 @@ const APPS = 20;
 const BUCKETS = 4;
 const CLAIMS = 2_000;
 const GROUP = 200;
+const TOPICS = 10;
+const JOBS = TASKS / 20;
+const WAITING_JOBS = 1_000;
+const IS_OLD = `j.run_timer < ${NOW - (JOBS - WAITING_JOBS - 2_000) * 1000}`;
 
 interface Step {
   sql: string;
@@ -69,13 +79,39 @@ const FILL = [
   `INSERT INTO task_claim (claim_id, node_id, created_at, members)
    SELECT a.n * 1000 + b.n + 1, CONCAT('node-', b.n % 5), ${NOW}, '[]' FROM digit a CROSS JOIN digit b WHERE a.n < ${CLAIMS / 1000}`,
   `INSERT INTO timer_running (timer_id, run_timer, claim_id) SELECT timer_id, ${T0}, 1 FROM xtimer WHERE timer_id % 3 = 0`,
+  `INSERT INTO topic (topic_id, app, topic, description, status, notify_http_param, policies, slot_amount, revision,
+     resumed_at, created_at, updated_at, created_by, updated_by)
+   SELECT n + 1, CONCAT('app-', n % ${APPS}), CONCAT('topic-', n), '', CASE n WHEN 1 THEN 1 ELSE 2 END, '{}', '{}', 8, 1,
+     CASE n WHEN 0 THEN ${NOW} ELSE NULL END, 0, 0, '', ''
+   FROM digit`,
+  // The jobs of few topics: of each the newest wait, and the oldest of the paused one are held back.
+  `INSERT INTO job (topic_id, job_id, timer_id, run_timer, slot, payload_hash, created_at)
+   SELECT o.n + 1, CONCAT('job-', a.n * 1000 + b.n), (o.n + 1) * ${TOPIC_SPAN} + a.n * 1000 + b.n + 1,
+     ${NOW} + (a.n * 1000 + b.n - ${JOBS - WAITING_JOBS}) * 1000, 1, '', ${T0}
+   FROM digit o CROSS JOIN digit a CROSS JOIN digit b WHERE o.n < ${TOPICS} AND a.n < ${JOBS / 1000}`,
+  `INSERT INTO timer_task (run_timer, timer_id, app, bucket, status, origin, version, due_at, attempt, payload)
+   SELECT j.run_timer, j.timer_id, CONCAT('app-', (j.topic_id - 1) % ${APPS}), j.timer_id % ${BUCKETS},
+     CASE WHEN j.run_timer >= ${NOW} OR (j.topic_id = 2 AND ${IS_OLD}) THEN 0 ELSE 2 END, 2, 0,
+     CASE WHEN j.topic_id = 2 AND ${IS_OLD} THEN ${PARKED_AT} ELSE j.run_timer END, 0, 'payload'
+   FROM job j`,
+  `INSERT INTO task_retry (due_at, run_timer, timer_id, bucket)
+   SELECT t.due_at, t.run_timer, t.timer_id, t.bucket FROM timer_task t WHERE t.origin = 2 AND t.due_at <> t.run_timer`,
   'DROP TABLE digit',
 ];
 
 async function fill(engine: Engine): Promise<void> {
   await engine.migrate();
   for (const sql of FILL) await engine.statements(() => affected(sql));
-  const tables = ['xtimer', 'timer_task', 'timer_task_attempt', 'task_retry', 'task_claim', 'timer_running'];
+  const tables = [
+    'xtimer',
+    'timer_task',
+    'timer_task_attempt',
+    'task_retry',
+    'task_claim',
+    'timer_running',
+    'topic',
+    'job',
+  ];
   // Our SQLite files are never analyzed.
   for (const sql of engine.kind === 'sqlite' ? [] : tables.map((table) => `ANALYZE TABLE ${table}`))
     await engine.statements(function* () {
@@ -131,6 +167,7 @@ function watched(engine: Engine, reader: Libsql.Database | null): { engine: Engi
 /** Each call of the stores, and how many index entries and rows it may read for what it does. */
 function calls(engine: Engine): [name: string, most: number, call: () => Promise<unknown>][] {
   const tasks = new SqlTaskStore(engine);
+  const jobs = new SqlJobStore(engine);
   const timers = new SqlTimerStore(engine, BUCKETS);
   const ids = (from: number) => Array.from({ length: GROUP }, (_, n) => from + n);
   const due = (from: number, run = RUNS - WAITING_RUNS): DueTask[] =>
@@ -174,7 +211,66 @@ function calls(engine: Engine): [name: string, most: number, call: () => Promise
   // A minute of planned tasks; within a claim or a result each row is read some times: for itself, its timer, its claim.
   const slice = TIMERS;
   const perTask = 12 * GROUP;
+  const job = (topicId: number, n: number): DueTask => {
+    const runTimer = NOW + (n - (JOBS - WAITING_JOBS)) * 1000;
+    const timerId = topicId * TOPIC_SPAN + n + 1;
+    return { timerId, runTimer, bucket: timerId % BUCKETS, dueAt: runTimer };
+  };
+  /** Of those that wait. */
+  const someJobs = (topicId: number) => ids(JOBS - WAITING_JOBS).map((n) => job(topicId, n));
+  const newJobs = (prefix: string): PlannedJob[] =>
+    ids(JOBS - 100).map((n) => {
+      const { runTimer, bucket } = job(4, n);
+      const planned = { payload: 'p', actionTime: runTimer, slotBasis: null, maxAttempts: null, slot: 1, bucket };
+      return { ...planned, jobId: `${prefix}-${n}` };
+    });
+  const topic = { topicId: 4, app: 'app-3' } as Topic;
+  const jobPage = (query: Partial<JobListQuery>) => () =>
+    jobs
+      .listJobs({ topicId: 5, before: null, limit: 20, ...query })
+      .then((list) => expect(list).toHaveLength(query.jobId ? 1 : 20));
+  const jobCalls: ReturnType<typeof calls> = [
+    [
+      'claim, jobs',
+      perTask,
+      () =>
+        tasks
+          .claim(someJobs(3), { ...right(900_003), dueBy: NOW + 1e9 })
+          .then((mine) => expect(mine).toHaveLength(GROUP)),
+    ],
+    ['cancelObsolete, jobs', perTask, () => tasks.cancelObsolete(someJobs(2), NOW)],
+    [
+      'publish',
+      perTask,
+      () =>
+        jobs
+          .publish(topic, newJobs('job'), NOW)
+          .then((list) => expect(list.filter((a) => a.created)).toHaveLength(100)),
+    ],
+    ['reschedule', 40, () => jobs.reschedule(5, `job-${JOBS - 5}`, NOW + 5_000)],
+    ['unpark', perTask, () => jobs.unpark(2, GROUP, (n) => NOW + n).then((l) => expect(l).toHaveLength(GROUP))],
+    ['jobIds', perTask, () => jobs.jobIds(someJobs(6)).then((found) => expect(found.size).toBe(GROUP))],
+    ['findJob', 20, () => jobs.findJob(5, 'job-7')],
+    ['listJobs', 80, jobPage({})],
+    ['listJobs below a job', 80, jobPage({ before: job(5, 1_000) })],
+    ['listJobs in a time range', 80, jobPage({ startTime: T0 - 1e9, endTime: job(5, 1_000).runTimer })],
+    ['listJobs by status', 80, jobPage({ status: TaskStatus.notRun })],
+    ['listJobs by id', 20, jobPage({ jobId: 'job-7' })],
+    ['countJobs', 5 * 2_000, () => jobs.countJobs(5, 200)],
+    [
+      'cancelJobs',
+      5 * Math.max(GROUP, engine.dialect.batch),
+      () => jobs.cancelJobs(7, GROUP, NOW).then((list) => expect(list).toHaveLength(GROUP)),
+    ],
+    ['findTopic, saveTopic', 20, () => jobs.findTopic('app-9', 'topic-9').then((t) => jobs.saveTopic(t as Topic, {}))],
+    ['resumedSince', 10, () => jobs.resumedSince(NOW).then((list) => expect(list).toHaveLength(1))],
+    ['definitions, topics', perTask, () => timers.definitions(ids(1).map((topicId) => topicId * TOPIC_SPAN))],
+    ['history, a topic', 80, page({ app: 'app-4', topicId: 5 })],
+    ['history, a topic below a task', 80, page({ app: null, topicId: 5, before: job(5, 1_000) })],
+    ['count, a topic', 5 * 1000, () => tasks.count({ app: null, topicId: 5 }, 1000).then((n) => expect(n).toBeNull())],
+  ];
   return [
+    ...jobCalls,
     ['claim', perTask, () => tasks.claim(due(1), right(900_001)).then((mine) => expect(mine).toHaveLength(GROUP))],
     [
       'claim, timers that run one task at a time',
