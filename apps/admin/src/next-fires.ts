@@ -46,10 +46,10 @@ export function useNextFires(timer: TimerView): number[] | undefined {
       return list.map(({ runTimer }) => runTimer).reverse();
     },
     enabled: active,
-    // A timer of every second uses sixty up in a minute.
+    // Asked again when they are used up: a timer of every second has sixty for a minute.
     refetchInterval: ({ state }) => {
       const last = state.data?.at(-1);
-      return last !== undefined && last - Date.now() < 10_000 ? every(5_000)() : every(60_000)();
+      return every(last === undefined ? 60_000 : Math.min(Math.max(last - Date.now() - 10_000, 5_000), 600_000))();
     },
   });
   return active ? data?.filter((at) => at > now) : [];

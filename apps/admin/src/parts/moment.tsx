@@ -74,7 +74,7 @@ function WithExact({ at, zone, far, children }: MomentProps & { far?: boolean; c
     </>
   );
   return (
-    <Tooltip title={title} styles={{ root: { maxWidth: 460 } }}>
+    <Tooltip title={title} styles={{ root: { maxWidth: 'min(460px, calc(100vw - 32px))' } }}>
       <time className="num" dateTime={new Date(at).toISOString()}>
         {children}
       </time>

@@ -3,7 +3,6 @@ import type { TaskDetail } from '@xtimer/contracts';
 import { isFinal, TaskStatus } from '@xtimer/pipeline/status';
 import { App, Button, Drawer } from 'antd';
 import type { ReactNode } from 'react';
-import { Link } from 'react-router';
 import { useText } from '../../i18n/text.js';
 import { CopyButton } from '../../parts/icon-button.js';
 import { Again, Ban } from '../../parts/icons.js';
@@ -14,7 +13,7 @@ import { StatusTag } from '../../parts/status-tag.js';
 import { every } from '../../query.js';
 import { session } from '../../session.js';
 import { duration, viewerZone, wallClock } from '../../time.js';
-import { sayReason } from './task-list.js';
+import { OwnerLink, sayReason } from './task-list.js';
 
 /** Everything about one task; `null`: closed. */
 export function TaskDrawer({ taskId, onClose }: { taskId: string | null; onClose(): void }) {
@@ -93,7 +92,8 @@ function TaskFacts({ task }: { task: TaskDetail }) {
   // The zone is the timer's as it is now; a deleted one has none to tell.
   const timer = useQuery({
     queryKey: ['timer', task.timerId],
-    queryFn: ({ signal }) => session.client.timers.get({ timerId: task.timerId }, { signal }),
+    queryFn: ({ signal }) => session.client.timers.get({ timerId: task.timerId! }, { signal }),
+    enabled: task.timerId !== undefined,
     staleTime: 60_000,
   }).data;
   const zone = timer?.timezone;
@@ -101,14 +101,12 @@ function TaskFacts({ task }: { task: TaskDetail }) {
   const moment = (at: number | null) => (at === null ? null : <ExactMoment at={at} zone={zone} />);
   const facts: [string, ReactNode][] = [
     [
-      words.timer,
+      task.topic === undefined ? words.timer : words.topic,
       <>
-        <Link to={`/timers/${task.timerId}`}>{task.name || `#${task.timerId}`}</Link>{' '}
-        <span className="soft">
-          {task.app} · #{task.timerId}
-        </span>
+        <OwnerLink task={task} /> <span className="soft">{task.app}</span>
       </>,
     ],
+    [words.jobId, task.jobId !== undefined && <code className="break">{task.jobId}</code>],
     [
       words.taskId,
       <>
@@ -116,7 +114,7 @@ function TaskFacts({ task }: { task: TaskDetail }) {
       </>,
     ],
     [words.planned, moment(task.runTimer)],
-    [words.due, task.status === TaskStatus.notRun && task.dueAt !== task.runTimer ? moment(task.dueAt) : null],
+    [words.due, task.status === TaskStatus.notRun && task.dueAt !== task.runTimer && moment(task.dueAt)],
     [words.started, moment(task.startedAt)],
     [words.finished, moment(task.finishedAt)],
     [words.lateness, ms(task.lateness)],

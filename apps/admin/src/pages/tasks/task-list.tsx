@@ -87,10 +87,12 @@ export function TaskList({ filter, planned, zone, ofOneTimer, onClearFilters }: 
             key: 'timer',
             title: words.timer,
             className: 'main-cell',
-            render: ({ timerId, name, app }: TaskView) => (
+            render: (task: TaskView) => (
               <>
-                <Link to={`/timers/${timerId}`}>{name || `#${timerId}`}</Link>
-                <span className="soft small">{app}</span>
+                <OwnerLink task={task} />
+                <span className="soft small">
+                  {task.jobId === undefined ? task.app : `${task.app} · ${task.jobId}`}
+                </span>
               </>
             ),
           },
@@ -193,6 +195,12 @@ export function TaskList({ filter, planned, zone, ofOneTimer, onClearFilters }: 
       <TaskDrawer taskId={opened} onClose={() => url.change({ task: null })} />
     </section>
   );
+}
+
+/** A task is a timer's, or a job of a topic. */
+export function OwnerLink({ task: { timerId, topic, name } }: { task: TaskView }) {
+  if (timerId === undefined) return <span className="strong">{topic ?? name}</span>;
+  return <Link to={`/timers/${timerId}`}>{name || `#${timerId}`}</Link>;
 }
 
 export const sayReason = (reason: string, { reasons }: Text): string =>

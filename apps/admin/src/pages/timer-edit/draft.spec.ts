@@ -1,7 +1,7 @@
 import { CreateTimer, type TimerView } from '@xtimer/contracts';
 import { defaultPolicies } from '@xtimer/pipeline';
 import { expect, it } from 'vitest';
-import { draftOf, emptyDraft, inputOf, pathOf } from './draft.js';
+import { callbackOf, draftOf, emptyDraft, inputOf, pathOf, sameHeaders } from './draft.js';
 
 const policies = (input: object) =>
   Object.fromEntries(Object.keys(defaultPolicies).map((key) => [key, Reflect.get(input, key)]));
@@ -39,8 +39,20 @@ it.each([
   ['success.status[0]', ['success']],
   ['notifyHTTPParam.url', ['callback', 'url']],
   ['notifyHTTPParam.header.X-B', ['callback', 'headers', 1, 'name']],
+  ['notifyHTTPParam.header[1]', ['callback', 'headers', 1, 'name']],
   ['notifyHTTPParam.header["X Y"]', ['callback', 'headers', 0, 'name']],
 ])('finds the place of %s', (field, path) => {
   const headers = ['X Y', 'X-B'].map((name) => ({ name, value: '' }));
   expect(pathOf(field, { ...emptyDraft, callback: { ...emptyDraft.callback, headers } })).toEqual(path);
+});
+
+it('lets no header vanish: not one without a name, not one behind its namesake', () => {
+  const callback = (...names: string[]) => ({
+    ...{ ...emptyDraft.callback, url: 'https://example.com' },
+    headers: names.map((name) => ({ name, value: 'v' })),
+  });
+  expect(sameHeaders(callback('X-A', 'b', ' x-a ', 'B', '', ''))).toEqual([2, 3]);
+  const nameless = { ...inputOf(emptyDraft), ...{ app: 'a', name: 'n', cron: '* * * * *' } };
+  const checked = CreateTimer.safeParse({ ...nameless, notifyHTTPParam: callbackOf(callback('')) });
+  expect(checked.error?.issues.map(({ path }) => path)).toEqual([['notifyHTTPParam', 'header', '']]);
 });

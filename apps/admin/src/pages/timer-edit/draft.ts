@@ -82,10 +82,19 @@ export const callbackOf = ({ method, url, headers, body }: Draft['callback']) =>
   method,
   url: url.trim(),
   header: Object.fromEntries(
-    headers.filter(({ name }) => name.trim() !== '').map(({ name, value }) => [name.trim(), value]),
+    headers
+      .filter(({ name, value }) => name.trim() !== '' || value !== '')
+      .map(({ name, value }) => [name.trim(), value]),
   ),
   body: body === '' ? null : body,
 });
+
+/** The rows of headers that would vanish behind one of the same name. */
+export const sameHeaders = ({ headers }: Draft['callback']): number[] =>
+  headers.flatMap(({ name }, at) => {
+    const key = name.trim().toLowerCase();
+    return key !== '' && headers.slice(0, at).some((one) => one.name.trim().toLowerCase() === key) ? [at] : [];
+  });
 
 /** Fields that are left empty go out as absent, so that the server's default holds; those that can be `null` as that. */
 export function inputOf(draft: Draft): z.input<typeof CreateTimer> {
@@ -113,6 +122,8 @@ function given<K extends string>(fields: Record<K, number | null>): { [P in K]?:
 
 /** Where in the form the API's `notifyHTTPParam.header["X-A"]` or `retry.factor` is. */
 export function pathOf(field: string, { callback }: Draft): (string | number)[] {
+  const row = /^notifyHTTPParam\.header\[(\d+)\]$/.exec(field);
+  if (row) return ['callback', 'headers', Number(row[1]), 'name'];
   const header = /^notifyHTTPParam\.header(?:\.([\w-]+)|\["(.*)"\])?$/.exec(field);
   if (header) {
     const name = header[1] ?? header[2];

@@ -9,7 +9,7 @@ import { Page, useTitle } from '../../parts/page.js';
 import { Failure } from '../../parts/states.js';
 import { session } from '../../session.js';
 import { CallbackSection } from './callback-section.js';
-import { type Draft, inputOf, pathOf } from './draft.js';
+import { type Draft, inputOf, pathOf, sameHeaders } from './draft.js';
 import { PoliciesSection } from './policies-section.js';
 import { WhenSection } from './when-section.js';
 
@@ -78,8 +78,13 @@ export function TimerForm({ initial, timerId, title }: TimerFormProps) {
     const { app, enable, ...rest } = inputOf(draft);
     const input = timerId === null ? { app, enable, ...rest } : { timerId, ...rest };
     const checked = (timerId === null ? CreateTimer : UpdateTimer).safeParse(input);
-    if (checked.success) save.mutate(draft);
-    else show(problemsOf(checked.error.issues, input));
+    const same = sameHeaders(draft.callback).map((at) => ({
+      field: `notifyHTTPParam.header[${at}]`,
+      expected: words.sameHeader,
+    }));
+    const problems = [...same, ...(checked.success ? [] : problemsOf(checked.error.issues, input))];
+    if (problems.length === 0) save.mutate(draft);
+    else show(problems);
   };
 
   return (
