@@ -26,7 +26,7 @@ export class ErrorFilter implements ExceptionFilter {
   }
 
   answer(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
-    const known = apiErrorOf(error);
+    const known = apiErrorOf(error, request);
     if (!known) {
       this.log.error({ error, method: request.method, path: pathOf(request), requestId: request.id }, 'request failed');
     } else if (known.status >= 500) {
@@ -67,7 +67,7 @@ const commandCodes = {
 } as const;
 
 /** `null`: a surprise. */
-function apiErrorOf(error: unknown): ApiError | null {
+export function apiErrorOf(error: unknown, request?: FastifyRequest): ApiError | null {
   if (error instanceof ApiError) return error;
   if (error instanceof CommandError) {
     const headers: Record<string, string> = error.code === 'TOO_MANY_CHANGES' ? { 'retry-after': '3' } : {};
@@ -82,18 +82,16 @@ function apiErrorOf(error: unknown): ApiError | null {
       { 'retry-after': '1' },
     );
   }
-  return requestErrorOf(error);
+  return requestErrorOf(error, request);
 }
 
 /** Fastify's own refusals, made before a route is reached, and Nest's. */
-function requestErrorOf(error: unknown): ApiError | null {
+function requestErrorOf(error: unknown, request?: FastifyRequest): ApiError | null {
   if (!(error instanceof Error)) return null;
   const status = error instanceof HttpException ? error.getStatus() : Reflect.get(error, 'statusCode');
   switch (status) {
     case 413:
-      return new ApiError(ErrorCode.bodyTooLarge, 'the body is too large: at most 1 MiB', {
-        expected: 'at most 1 MiB',
-      });
+      return bodyTooLarge(request);
     case 415:
       return new ApiError(
         ErrorCode.unsupportedMediaType,
@@ -109,6 +107,14 @@ function requestErrorOf(error: unknown): ApiError | null {
         expected: 'a well-formed request with a JSON body',
       });
   }
+}
+
+function bodyTooLarge(request?: FastifyRequest): ApiError {
+  const limit = request?.routeOptions.bodyLimit ?? 1024 * 1024;
+  const expected = `at most ${limit / 1024 / 1024} MiB`;
+  const size = Number(request?.headers['content-length']) || undefined;
+  const what = size === undefined ? 'the body is too large' : `the body is too large with ${size} bytes`;
+  return new ApiError(ErrorCode.bodyTooLarge, `${what}: ${expected}`, { expected, size });
 }
 
 const isCronError = (error: unknown): error is CronError =>

@@ -14,7 +14,10 @@ import { ConsoleFiles } from './console-files.js';
 import { NestLog } from './log.js';
 import { version } from './version.js';
 
-const BODY_LIMIT = 1024 * 1024;
+const MIB = 1024 * 1024;
+const BODY_LIMIT = MIB;
+/** A payload of 256 KiB may take six times as much in JSON. */
+const BODY_LIMITS: Record<string, number> = { '/jobs': 2 * MIB, '/jobs/batch': 16 * MIB };
 
 export interface Route {
   method: string;
@@ -33,6 +36,8 @@ export async function createHttpApp(
   const filter = new ErrorFilter(log, routes, files);
   const adapter = new FastifyAdapter({
     bodyLimit: BODY_LIMIT,
+    // A job id has up to 128 characters, of which some come percent-encoded.
+    routerOptions: { maxParamLength: 1_024 },
     // A request that trickles in must not hold up a clean stop for long.
     requestTimeout: 15_000,
     genReqId: () => randomUUID(),
@@ -44,7 +49,9 @@ export async function createHttpApp(
     },
   });
   const server = adapter.getInstance() as unknown as FastifyInstance;
-  server.addHook('onRoute', ({ method, url }) => {
+  server.addHook('onRoute', (route) => {
+    const { method, url } = route;
+    route.bodyLimit ??= BODY_LIMITS[url];
     for (const one of [method].flat()) routes.push({ method: one, url });
   });
   server.addHook('onRequest', async (request, reply) => {

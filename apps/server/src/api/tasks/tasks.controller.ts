@@ -12,19 +12,24 @@ import {
   TasksRetried,
 } from '@xtimer/contracts';
 import {
+  definitionIdOf,
+  isJob,
+  type JobService,
   parseTaskId,
   type Task,
   type TaskRef,
   type TaskStore,
   type TimerCommands,
   type TimerStore,
+  taskIdOf,
 } from '@xtimer/pipeline';
+import type { Database } from '@xtimer/store-sql';
 import { z } from 'zod';
-import { TASK_STORE, TIMER_COMMANDS, TIMER_STORE } from '../../tokens.js';
+import { DATABASE, JOB_COMMANDS, TASK_STORE, TIMER_COMMANDS, TIMER_STORE } from '../../tokens.js';
 import { By } from '../access/by.decorator.js';
-import { invalidInput, notFound } from '../api-error.js';
+import { notFound } from '../api-error.js';
 import { GetRoute, PostRoute } from '../route.js';
-import { cursorOf, refOf, taskDetail, taskView } from './task-mapping.js';
+import { pageOf, refOf, type TaskOf, taskDetail, taskView } from './task-mapping.js';
 
 /** A range with more tasks than this has no total: it would cost more than the page. */
 const COUNTED_AT_MOST = 10_000;
@@ -37,27 +42,23 @@ export class TasksController {
     @Inject(TIMER_COMMANDS) private readonly commands: TimerCommands,
     @Inject(TIMER_STORE) private readonly timers: TimerStore,
     @Inject(TASK_STORE) private readonly tasks: TaskStore,
+    @Inject(JOB_COMMANDS) private readonly jobs: JobService,
+    @Inject(DATABASE) private readonly database: Database,
   ) {}
 
   @GetRoute('getTaskList', 'Executions, planned ones too, newest first', TaskList)
   async list(@Query({ schema: TaskListQuery }) query: z.output<typeof TaskListQuery>) {
-    const { app = null, pageSize, cursor, ...filter } = query;
-    const before = cursor === undefined ? null : refOf(cursor);
-    if (cursor !== undefined && !before) {
-      throw invalidInput([{ field: 'cursor', value: cursor, expected: 'the nextCursor of the page before' }]);
-    }
+    const { pageSize, cursor, ...given } = query;
+    const before = refOf(cursor);
+    const filter = await this.filterOf({ ...given, app: given.app ?? null });
     const counted = filter.startTime !== undefined && filter.endTime !== undefined;
     const [found, total] = await Promise.all([
-      this.tasks.history({ app, ...filter, before, limit: pageSize + 1 }),
-      counted ? this.tasks.count({ app, ...filter }, COUNTED_AT_MOST) : null,
+      this.tasks.history({ ...filter, before, limit: pageSize + 1 }),
+      counted ? this.tasks.count(filter, COUNTED_AT_MOST) : null,
     ]);
-    const page = found.slice(0, pageSize);
-    const names = await this.namesOf(page);
-    return {
-      list: page.map((task) => taskView(task, names.get(task.timerId) ?? '')),
-      nextCursor: found.length > pageSize ? cursorOf(page.at(-1)!) : null,
-      total,
-    };
+    const { list, nextCursor } = pageOf(found, pageSize);
+    const ofTask = await this.namesOf(list);
+    return { list: list.map((task) => taskView(task, ofTask(task))), nextCursor, total };
   }
 
   @GetRoute('getTask', 'One execution with its failed attempts', TaskDetail)
@@ -65,8 +66,8 @@ export class TasksController {
     const ref = parseTaskId(query.taskId);
     const task = ref && (await this.commands.findTask(query.app ?? null, ref));
     if (!task) throw notFound('taskId', query.taskId);
-    const [names, attempts] = await Promise.all([this.namesOf([task]), this.tasks.attempts(task)]);
-    return taskDetail(task, names.get(task.timerId) ?? '', attempts);
+    const [ofTask, attempts] = await Promise.all([this.namesOf([task]), this.tasks.attempts(task)]);
+    return taskDetail(task, ofTask(task), attempts);
   }
 
   @PostRoute(
@@ -75,7 +76,7 @@ export class TasksController {
     z.union([TasksCanceled, TasksMatched]),
   )
   async cancel(@Body({ schema: CancelTask }) input: z.output<typeof CancelTask>, @By() by: string) {
-    if (input.filter) return this.commands.cancelMatching(input.filter, by);
+    if (input.filter) return this.commands.cancelMatching(await this.filterOf(input.filter), by);
     const taskIds = idsOf(input);
     return resultsOf(taskIds, await this.commands.cancel(input.app ?? null, taskIds.map(refOfId), by));
   }
@@ -87,16 +88,28 @@ export class TasksController {
   )
   async retry(@Body({ schema: RetryTask }) input: z.output<typeof RetryTask>, @By() by: string) {
     const { app = null, filter, ratePerSecond = null } = input;
-    if (filter) return this.commands.replayMatching(filter, ratePerSecond, by);
+    if (filter) return this.commands.replayMatching(await this.filterOf(filter), ratePerSecond, by);
     const taskIds = idsOf(input);
     return resultsOf(taskIds, await this.commands.replay(app, taskIds.map(refOfId), ratePerSecond, by));
   }
 
-  /** Deleted timers still name their history. */
-  private async namesOf(tasks: readonly Task[]): Promise<Map<number, string>> {
-    if (tasks.length === 0) return new Map();
-    const definitions = await this.timers.definitions([...new Set(tasks.map((task) => task.timerId))]);
-    return new Map(definitions.map(({ timerId, name }) => [timerId, name]));
+  /** Topics are named, tasks know their ids. A topic comes with its app. */
+  private async filterOf<T extends { app: string | null; topic?: string | undefined }>({ topic, ...filter }: T) {
+    if (topic === undefined) return filter;
+    const { topicId } = await this.jobs.findTopic(filter.app!, topic);
+    return { ...filter, topicId };
+  }
+
+  /** Deleted timers and topics still name their history. */
+  private async namesOf(tasks: readonly Task[]): Promise<(task: Task) => TaskOf> {
+    if (tasks.length === 0) return () => ({ name: '', jobId: undefined });
+    const ids = [...new Set(tasks.map(({ timerId }) => definitionIdOf(timerId)))];
+    const [definitions, jobIds] = await Promise.all([
+      this.timers.definitions(ids),
+      this.database.jobs.jobIds(tasks.filter(({ timerId }) => isJob(timerId))),
+    ]);
+    const names = new Map(definitions.map(({ timerId, name }) => [timerId, name]));
+    return (task) => ({ name: names.get(definitionIdOf(task.timerId)) ?? '', jobId: jobIds.get(taskIdOf(task)) });
   }
 }
 
