@@ -139,7 +139,7 @@ export const zh: Text = {
     retries: (attempts, first, factor, longest, jitter) =>
       attempts === 1
         ? '不重试：只尝试一次'
-        : `共 ${attempts} 次，首次等待 ${first}，逐次 × ${factor}，最长 ${longest},${jitter}`,
+        : `共 ${attempts} 次，首次等待 ${first}，逐次 × ${factor}，最长 ${longest}，${jitter}`,
     missed: (rule, grace) => `晚于 ${grace}时${rule}`,
     spreadNote: (span) => `每次触发会固定延后，延后量小于 ${span}。`,
   },
