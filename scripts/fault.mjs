@@ -20,7 +20,7 @@ await prepare();
 const { minutes = '10', seed = String(Date.now() % 100_000) } = values;
 const { code } = await run(
   bin('vitest'),
-  ['run', '--project', 'e2e', '--disable-console-intercept', 'apps/server/test/fault/fault.spec.ts'],
+  ['run', 'apps/server/test/fault/fault.spec.ts', '--project', 'e2e', '--disable-console-intercept'],
   { cwd: ROOT, env: { XTIMER_FAULT_MINUTES: minutes, XTIMER_FAULT_SEED: seed } },
 );
 process.exitCode = code;

@@ -15,7 +15,8 @@ const limitMs = minutes * 60_000 + 400_000;
 
 function expectNothingBroken(outcome: Outcome): void {
   console.log(outcome.report);
-  expect(Object.fromEntries(Object.entries(outcome.violations).filter(([, list]) => list.length > 0))).toEqual({});
+  const counts = Object.entries(outcome.violations).map(([name, list]) => [name, list.length]);
+  expect(counts.filter(([, count]) => count !== 0)).toEqual([]);
 }
 
 // Lateness is printed, not asserted: that is a matter of the machine. Lost, early, doubled and unfinished never are.

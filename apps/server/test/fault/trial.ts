@@ -145,7 +145,9 @@ function tell({ options, ledger, faults, violations, calls, seconds, logged, sta
     ...repeated,
     `logged: ${[...logged].map(([line, count]) => `${line} ×${count}`).join(', ') || 'nothing'}`,
     `violations: ${counts.join(', ')}`,
-    ...Object.entries(violations).flatMap(([name, list]) => list.slice(0, 5).map((what: string) => `  ${name}: ${what}`)),
+    ...Object.entries(violations).flatMap(([name, list]) =>
+      list.slice(0, 5).map((what: string) => `  ${name}: ${what}`),
+    ),
   ].join('\n');
 }
 

@@ -34,6 +34,7 @@ export class World {
   readonly crashes: string[] = [];
   /** Log lines from `warn` up, counted by level and message. */
   readonly logged = new Map<string, number>();
+  private readonly others: TestServer[] = [];
   private turn = 0;
 
   private constructor(
@@ -47,12 +48,12 @@ export class World {
   static async open(mode: 'clustered' | 'embedded', size: number): Promise<World | null> {
     const world = mode === 'embedded' ? await World.embedded() : await World.clustered();
     if (!world) return null;
-    try {
-      for (let i = 1; i <= size; i++) world.nodes.push({ name: `n${i}`, server: null, shunned: false, asking: 0 });
-      await Promise.all(world.nodes.map((node) => world.startNode(node)));
-    } catch (error) {
+    for (let i = 1; i <= size; i++) world.nodes.push({ name: `n${i}`, server: null, shunned: false, asking: 0 });
+    const starts = await Promise.allSettled(world.nodes.map((node) => world.startNode(node)));
+    const failed = starts.find((start) => start.status === 'rejected');
+    if (failed) {
       await world.close();
-      throw error;
+      throw failed.reason;
     }
     return world;
   }
@@ -82,7 +83,7 @@ export class World {
 
   /** The same name each time, as under a supervisor that restarts what dies. */
   async startNode(node: Node): Promise<void> {
-    const server = await startServer({ env: { ...this.env, XTIMER_NODE_ID: node.name, XTIMER_LOG_LEVEL: 'warn' } });
+    const server = await startServer({ env: { ...this.env, XTIMER_NODE_ID: node.name } });
     node.server = server;
     node.shunned = false;
     server.exited.then(({ code, signal, stderr }) => {
@@ -90,6 +91,13 @@ export class World {
       node.server = null;
       this.crashes.push(`${node.name} ended with ${code ?? signal}: ${stderr.slice(-2000)}`);
     });
+  }
+
+  /** A node on the same stores beside those of the load; it ends with the world. */
+  async startAnother(env: Record<string, string> = {}): Promise<TestServer> {
+    const server = await startServer({ env: { ...this.env, ...env } });
+    this.others.push(server);
+    return server;
   }
 
   /** Takes it down; resolves when the process is gone. SIGKILL really is the only thing it gets. */
@@ -150,13 +158,15 @@ export class World {
         if (server) this.readLog(server);
       }),
     );
+    await Promise.all(this.others.map((server) => server.stop('SIGKILL')));
     await this.closeStores();
   }
 
   private readLog(server: TestServer): void {
-    for (const { level, msg, stage } of server.log()) {
+    for (const { level, msg, stage, error } of server.log()) {
       if (Number(level) < 40) continue;
-      const line = `${Number(level) >= 50 ? 'error' : 'warn'}: ${msg}${stage ? ` (${stage})` : ''}`;
+      const why = error === undefined ? '' : `, ${String(error).replace(/\d+/g, '#').slice(0, 120)}`;
+      const line = `${Number(level) >= 50 ? 'error' : 'warn'}: ${msg}${stage ? ` (${stage}${why})` : ''}`;
       this.logged.set(line, (this.logged.get(line) ?? 0) + 1);
     }
   }
