@@ -7,7 +7,7 @@ RUN npm ci --loglevel=error
 RUN npx turbo run build --output-logs=errors-only
 # From here on only what runs: the server's own dependencies, and each package's dist, Lua and SQL.
 RUN npm ci --loglevel=error --omit=dev --workspace=@xtimer/server
-RUN rm -rf .turbo turbo.json tsconfig.base.json apps/receiver apps/bench packages/testkit \
+RUN rm -rf .turbo turbo.json tsconfig.base.json apps/receiver apps/bench packages/testkit packages/nestjs examples \
   && find apps packages -mindepth 2 -maxdepth 2 \
     ! -name dist ! -name lua ! -name queries ! -name package.json ! -name node_modules -exec rm -rf {} +
 
