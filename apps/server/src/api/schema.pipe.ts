@@ -15,7 +15,12 @@ export class SchemaPipe implements PipeTransform {
     const schema = this.schema ?? metadata.schema;
     if (!(schema instanceof z.ZodType)) return value;
     const result = schema.safeParse(value);
-    if (!result.success) throw invalidInput(problemsOf(result.error.issues, value));
-    return result.data;
+    if (result.success) return result.data;
+    const { issues } = result.error;
+    if (metadata.type !== 'param' || metadata.data === undefined) throw invalidInput(problemsOf(issues, value));
+    // A part of the path has a name, but not as a field of an object.
+    const name = metadata.data;
+    const named = issues.map((issue) => ({ ...issue, path: [name, ...issue.path] }));
+    throw invalidInput(problemsOf(named, { [name]: value }));
   }
 }
