@@ -145,6 +145,60 @@ it('runs a timer, shows and cancels its tasks', async () => {
   expect(all.length).toBeGreaterThan(1);
 });
 
+it('works on topics and their jobs', async () => {
+  const { target, called } = await receiver();
+  const [app, topic] = ['shop', 'order/timeout ⏰'];
+  const notifyHTTPParam = { method: 'POST', url: target } as const;
+  const made = await client.topics.create({ app, topic, notifyHTTPParam, retry: { maxAttempts: 3 } });
+  expect(checked(contracts.TopicView, made)).toMatchObject({ topic, status: 2, slotAmount: 16 });
+  const changed = await client.topics.update({ app, topic, timeoutMs: 5_000 });
+  expect(checked(contracts.TopicView, changed)).toMatchObject({ timeoutMs: 5_000, retry: { maxAttempts: 3 } });
+
+  const once = { app, topic, jobId: '订单 1', payload: { order: 1 }, delayMs: 3_600_000 };
+  const published = checked(contracts.JobPublished, await client.jobs.publish(once));
+  expect(published).toMatchObject({ created: true, jobId: '订单 1', payload: { order: 1 }, status: 0 });
+  expect(await client.jobs.publish(once)).toEqual({ ...published, created: false });
+  const other = await client.jobs.publish({ ...once, payload: 'x' }).catch((error) => error);
+  expect(other).toMatchObject({ code: contracts.ErrorCode.conflict, status: 409, field: 'jobId' });
+  const batch = await client.jobs.publishBatch({
+    app,
+    jobs: [
+      { topic, payload: 'now', delayMs: 0, jobId: 'now' },
+      { topic, payload: 'later', actionTime: '2030-01-01T00:00:00Z', jobId: 'later' },
+      { topic: 'nope', payload: '', delayMs: 0 },
+    ],
+  });
+  expect(checked(contracts.JobsPublished, batch).results).toEqual([
+    { jobId: 'now', created: true },
+    { jobId: 'later', created: true },
+    { error: expect.objectContaining({ code: contracts.ErrorCode.notFound, field: 'topic' }) },
+  ]);
+  await called;
+  const jobOf = async (jobId: string) => checked(contracts.JobView, await client.jobs.get({ app, topic, jobId }));
+  await expect.poll(() => jobOf('now')).toMatchObject({ status: 2, output: 'thanks' });
+
+  const moved = await client.jobs.reschedule({ app, topic, jobId: 'later', delayMs: 7_200_000 });
+  expect(checked(contracts.JobRescheduled, moved)).toMatchObject({ outcome: 'rescheduled', job: { jobId: 'later' } });
+  const canceled = await client.jobs.cancel({ app, topic, jobId: '订单 1' });
+  expect(checked(contracts.JobCanceled, canceled)).toMatchObject({ outcome: 'canceled', job: { status: 4 } });
+  const ids: string[] = [];
+  for await (const job of client.jobs.each({ app, topic, pageSize: 1 })) ids.push(job.jobId);
+  expect(ids).toEqual(['later', '订单 1', 'now']);
+  const waiting = checked(contracts.JobList, await client.jobs.list({ app, topic, status: 0 }));
+  expect(waiting.list.map(({ jobId }) => jobId)).toEqual(['later']);
+
+  const counts = { waiting: 1, running: 0, failed: 0 };
+  expect(checked(contracts.TopicWithCounts, await client.topics.get({ app, topic }))).toMatchObject(counts);
+  const topics = checked(contracts.TopicList, await client.topics.list({ app }));
+  expect(topics).toMatchObject({ total: 1, list: [{ topic, ...counts }] });
+  const tasks = checked(contracts.TaskList, await client.tasks.list({ app, topic, status: 2 }));
+  expect(tasks.list).toMatchObject([{ topic, jobId: 'now', origin: 'job' }]);
+  const kept = await client.topics.delete({ app, topic }).catch((error) => error);
+  expect(kept).toMatchObject({ status: 409, field: 'cancelJobs' });
+  const deleted = await client.topics.delete({ app, topic, cancelJobs: true });
+  expect(checked(contracts.TopicDeleted, deleted)).toEqual({ canceled: 1 });
+});
+
 it('reads schedules, tests callbacks, rotates secrets, asks for health', async () => {
   const preview = checked(contracts.CronPreview, await client.cron.preview({ cron: '0 30 2 * * ?', count: 3 }));
   expect(preview.next).toHaveLength(3);
@@ -184,6 +238,10 @@ it('takes its types from the contracts', () => {
   expectTypeOf({ pageSize: 20, status: 3 as const }).toExtend<Parameters<Client['tasks']['list']>[0]>();
   expectTypeOf({ pageSize: true }).not.toExtend<Parameters<Client['tasks']['list']>[0]>();
   expectTypeOf<Parameters<Client['timers']['enable']>[0]>().not.toBeAny();
+  expectTypeOf(client.jobs.get).returns.resolves.toEqualTypeOf<contracts.JobView>();
+  expectTypeOf(client.jobs.each).returns.toEqualTypeOf<AsyncGenerator<contracts.JobView, void, undefined>>();
+  expectTypeOf({ app: '', topic: '', payload: 1, delayMs: 0 }).toExtend<Parameters<Client['jobs']['publish']>[0]>();
+  expectTypeOf({ app: '', payload: 1 }).not.toExtend<Parameters<Client['jobs']['publish']>[0]>();
   expectTypeOf<undefined>().not.toExtend<Parameters<Client['timers']['enable']>[0]>();
 });
 

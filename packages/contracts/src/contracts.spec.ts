@@ -1,15 +1,18 @@
-import { defaultPolicies } from '@xtimer/pipeline';
+import { defaultPolicies, defaultTopicPolicies } from '@xtimer/pipeline';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
 import {
   CreateTimer,
+  CreateTopic,
   datetimeOf,
   headerNameProblem,
   headerValueProblem,
   Id,
   Moment,
   messageOf,
+  PublishJob,
   problemsOf,
+  TaskId,
   urlFormProblem,
 } from './index.js';
 
@@ -44,6 +47,32 @@ it('reads ids that a number holds exactly', () => {
   for (const given of ['9007199254740992', 9_007_199_254_740_992, 0, '0', -1, 1.5, '', '1e3', ' 1', null]) {
     expect(Id.safeParse(given).success, String(given)).toBe(false);
   }
+});
+
+it('takes task ids of jobs, whose numbers are large, as far as a number holds them', () => {
+  for (const given of ['17_1793000000000', '4294967297_0', '9007199254740991_1'])
+    expect(TaskId.parse(given)).toBe(given);
+  for (const given of ['9007199254740992_1', '0_1', '1_', '1', '12345678901234567_1', '1_1_1']) {
+    expect(TaskId.safeParse(given).success, given).toBe(false);
+  }
+});
+
+it('documents the defaults of a topic as those of a timer', () => {
+  // biome-ignore lint/suspicious/noExplicitAny: a JSON schema read by name
+  const [topic, timer] = [CreateTopic, CreateTimer].map((schema) => z.toJSONSchema(schema, { io: 'input' })) as any[];
+  for (const name of Object.keys(defaultTopicPolicies)) {
+    expect(topic.properties[name], name).toEqual(timer.properties[name]);
+  }
+});
+
+it('says what is too deep to be written', () => {
+  let deep: unknown = [];
+  for (let depth = 0; depth < 100_000; depth++) deep = [deep];
+  const given = { app: 'shop', topic: 't', payload: deep, delayMs: 0 };
+  const { error } = PublishJob.safeParse(given);
+  const [problem] = problemsOf(error!.issues, given);
+  expect(problem).toMatchObject({ field: 'payload', expected: expect.stringContaining('nested') });
+  expect(messageOf(problem!).length).toBeLessThan(300);
 });
 
 it('judges headers and URLs by form, as a browser would too', () => {
