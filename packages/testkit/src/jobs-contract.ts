@@ -717,6 +717,7 @@ export function jobsContract(name: string, openWorld: () => Promise<JobsWorld | 
       expect(await one.tasks.purge(t.t0 + 86_000_000, { only: t.app }, 100)).toBe(1);
       const [again, waits] = await one.jobs.publish(t.topic, [t.draft('j-0'), t.draft('j-3')], t.t0);
       expect([again?.created, waits?.created]).toEqual([true, false]);
+      expect(await t.found('j-0')).toEqual(again?.job);
     });
 
     test('ids just below 2^53', async (t) => {
