@@ -1,7 +1,7 @@
 import { defineConfig } from 'vitest/config';
 
 // Suites that start servers and measure lateness, or install with npm: they run after the rest, one file at a time.
-const alone = ['apps/*/test/**/*.spec.{ts,tsx}', 'scripts/docker.spec.mjs'];
+const alone = ['{apps,examples}/*/test/**/*.spec.{ts,tsx}', 'scripts/docker.spec.mjs'];
 
 export default defineConfig({
   test: {

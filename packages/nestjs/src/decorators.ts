@@ -1,17 +1,14 @@
 import 'reflect-metadata';
-import type { CreateTimer } from '@xtimer/contracts';
+import type { CreateTimer, CreateTopic } from '@xtimer/contracts';
 
 type TimerInput = (typeof CreateTimer)['_zod']['input'];
+type TopicInput = (typeof CreateTopic)['_zod']['input'];
 
 /**
  * Policies of a topic as in `POST /topics`. What is left out is xtimer's default at first, and what was set in the
  * console afterwards.
  */
-export interface ConsumerOptions
-  extends Pick<TimerInput, 'timeoutMs' | 'retry' | 'success' | 'noRetry' | 'delivery' | 'description'> {
-  /** A power of two: over how many slots the jobs are spread. */
-  slotAmount?: number | undefined;
-}
+export type ConsumerOptions = Omit<TopicInput, 'app' | 'topic' | 'notifyHTTPParam' | 'status'>;
 
 /** A timer as in `POST /xtimer/createTimer`, without what the module knows. What is left out: see ConsumerOptions. */
 export type CronOptions = Omit<TimerInput, 'app' | 'notifyHTTPParam' | 'enable'>;

@@ -43,7 +43,7 @@ export class DelayQueue {
     const input = { app, topic, jobId, payload: payloadOf(payload), slotBasis, maxAttempts, ...timeOf(when) };
     for (let attempt = 1; ; attempt++) {
       try {
-        return await this.client.jobs.create(input);
+        return await this.client.jobs.publish(input);
       } catch (error) {
         if (attempt === TRIES || !mayBeRepeated(error)) throw explained(error);
         await sleep(200 * attempt);

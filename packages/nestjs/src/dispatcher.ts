@@ -99,8 +99,8 @@ export class Dispatcher {
   private async jobIdOf(taskId: string, headers: IncomingHttpHeaders, signal: AbortSignal): Promise<string | null> {
     const sent = headers['x-xtimer-job-id'];
     if (typeof sent === 'string') return decodeURIComponent(sent);
-    const task = (await this.client.tasks.get({ taskId }, { signal })) as { jobId?: string | null };
-    return task.jobId ?? null;
+    const { jobId } = await this.client.tasks.get({ taskId }, { signal });
+    return jobId ?? null;
   }
 
   private refuse(why: string): CallbackAnswer {

@@ -14,6 +14,7 @@ const LONGEST_DELAY_MS = 60_000;
 /** How often a definition is looked at again when another instance was faster. */
 const ROUNDS = 6;
 const INACTIVE = 1;
+const NOT_FOUND = 40400;
 
 /** Tells the module's timers from those somebody made under the same name. */
 const MARK = { 'x-registered-by': '@xtimer/nestjs' };
@@ -86,7 +87,7 @@ export class Registration {
     const topic = handler.name;
     const wanted = defined({ ...handler.definition, notifyHTTPParam: this.callbackOf(handler) });
     await this.untilSettled(handler, async () => {
-      const current = (await this.topics()).find((one) => one.topic === topic);
+      const current = await this.client.topics.get({ app, topic }, this.call).catch(nullIf404);
       if (!current) {
         const made = await this.client.topics.create({ app, topic, ...wanted }, this.call);
         handler.timeoutMs = made.timeoutMs;
@@ -110,9 +111,9 @@ export class Registration {
         timers = await this.timersNamed(handler.name);
       }
       const [timer, ...doubles] = timers;
-      if (!timer) throw new XtimerError({ code: 40400, status: 404, message: 'somebody deleted it just now' });
+      if (!timer) throw new XtimerError({ code: NOT_FOUND, status: 404, message: 'somebody deleted it just now' });
       for (const { timerId } of doubles) {
-        await this.client.timers.delete({ app, timerId }, this.call).catch(unless(404));
+        await this.client.timers.delete({ app, timerId }, this.call).catch(nullIf404);
       }
       const { timerId } = timer;
       const changes = differences(wanted, timer);
@@ -134,22 +135,16 @@ export class Registration {
     return found.filter((timer) => timer.name === name && isOurs(timer)).sort((a, b) => a.timerId - b.timerId);
   }
 
-  private async topics() {
-    const { app } = this.settings;
-    const found = [];
-    for (let page = 1; ; page++) {
-      const { list, total } = await this.client.topics.list({ app, page, pageSize: 200 }, this.call);
-      found.push(...list);
-      if (list.length === 0 || page * 200 >= total) return found;
-    }
-  }
-
   private async checkPublished(): Promise<void> {
     const { app, publishes } = this.settings;
     if (publishes.length === 0) return;
-    const known = (await this.topics()).map(({ topic }) => topic);
-    const unknown = publishes.find((topic) => !known.includes(topic));
+    const found = await Promise.all(
+      publishes.map((topic) => this.client.topics.get({ app, topic }, this.call).catch(nullIf404)),
+    );
+    const unknown = publishes.find((_, i) => found[i] === null);
     if (unknown === undefined) return;
+    const { list } = await this.client.topics.list({ app, pageSize: 200 }, this.call);
+    const known = list.map(({ topic }) => topic);
     const has = known.length > 0 ? `it has ${known.join(', ')}` : 'it has none yet';
     throw new SetupError(
       'UNKNOWN_TOPIC',
@@ -163,7 +158,8 @@ export class Registration {
       try {
         return await sync();
       } catch (error) {
-        const again = error instanceof XtimerError && [404, 409, 429].includes(error.status ?? 0);
+        const again =
+          error instanceof XtimerError && (error.code === NOT_FOUND || error.status === 409 || error.status === 429);
         if (!again || round === ROUNDS) throw named(handler, error);
         await sleep(error.retryAfterMs ?? 100 * round, undefined, { signal: this.stopping.signal });
       }
@@ -192,8 +188,10 @@ const isOurs = ({ notifyHTTPParam: { header } }: TimerView): boolean =>
 const isUntouched = ({ status, createdAt, updatedAt, statusReason }: TimerView): boolean =>
   status === INACTIVE && createdAt === updatedAt && statusReason === null;
 
-const unless = (status: number) => (error: unknown) => {
-  if (!(error instanceof XtimerError) || error.status !== status) throw error;
+/** There is no such thing, which is not: there is no such route. */
+const nullIf404 = (error: unknown): null => {
+  if (error instanceof XtimerError && error.code === NOT_FOUND) return null;
+  throw error;
 };
 
 /** As it is read back: epoch ms. What can't be read is left to xtimer to refuse. */
