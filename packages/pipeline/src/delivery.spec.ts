@@ -293,6 +293,9 @@ describe('limits of a timer', () => {
       status: TimerStatus.inactive,
       statusReason: expect.stringContaining('3 dead letters'),
     });
+    await cluster.commands.enable('shop', timer.timerId, 'test');
+    await cluster.clock.advanceTo(start + 145_000);
+    expect(cluster.slotsSince(start).slice(5)).toEqual([130_000, 140_000]);
   });
 });
 

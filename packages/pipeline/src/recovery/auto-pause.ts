@@ -26,6 +26,8 @@ export class AutoPause {
     if (inARow < limit) return;
     const reason = `paused after ${inARow} dead letters in a row`;
     await this.ports.pause(timerId, reason);
+    // Enabled again it gets as many chances as before.
+    await this.ports.timers.countFailure(timerId, false);
     this.ports.events.emit('timer.paused', { timerId, reason });
   }
 }
