@@ -95,8 +95,10 @@ export class PipelineModule implements OnApplicationBootstrap, OnApplicationShut
 
   async onApplicationBootstrap(): Promise<void> {
     logEvents(this.pipeline.events, this.log);
-    await this.pipeline.start();
+    await this.pipeline.membership.pass();
+    // The first passes may take longer than our lease. Unrenewed it would lapse, and others would repeat our calls.
     this.cadence.start();
+    await this.pipeline.start();
   }
 
   async onApplicationShutdown(): Promise<void> {

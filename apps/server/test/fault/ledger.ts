@@ -45,6 +45,8 @@ export interface Ledger {
   takenBack: number;
   /** Repeated because their node was killed or frozen, by fault. */
   repeated: Map<Fault, number>;
+  /** Repeated because their node had no time to renew its lease, and says so in its log. */
+  starved: number;
   calm: { calls: number; worst: number };
   lateness: Map<Fault['kind'], Lateness>;
   violations: Violations;
@@ -55,16 +57,18 @@ export interface Evidence {
   arrivals: readonly Arrival[];
   rows: readonly TaskView[];
   faults: readonly Fault[];
+  takenOver: ReadonlySet<string>;
   /** Slots before it have had their time. */
   to: number;
 }
 
 /** Compares what was planned, by plain arithmetic, with what the target saw and what history says. */
-export function checkLedger({ timers, arrivals, rows, faults, to }: Evidence): Ledger {
+export function checkLedger({ timers, arrivals, rows, faults, takenOver, to }: Evidence): Ledger {
   const violations: Violations = { lost: [], early: [], doubled: [], unplanned: [], unfinished: [], mismatched: [] };
   const ledger: Ledger = {
-    ...{ planned: 0, succeeded: 0, retried: 0, takenBack: 0, repeated: new Map(), violations },
-    calm: { calls: 0, worst: 0 },
+    ...{ planned: 0, succeeded: 0, retried: 0, takenBack: 0, starved: 0, repeated: new Map(), violations },
+    /** Repeated because their node had no time to renew its lease, and says so in its log. */
+  starved: number;calls: 0, worst: 0 ,
     lateness: new Map(),
   };
   for (const { kind } of faults) latenessOf(kind).times++;
@@ -125,6 +129,10 @@ export function checkLedger({ timers, arrivals, rows, faults, to }: Evidence): L
         continue;
       }
       const fault = faults.find((one) => wasInFlight(one, before) || wasInFlight(one, call));
+      if (!fault && takenOver.has(`${timerId}_${slot}`)) {
+        ledger.starved++;
+        continue;
+      }
       if (!fault) {
         say('doubled', 'was repeated');
         continue;

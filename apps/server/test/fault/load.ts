@@ -62,6 +62,8 @@ export class Load {
     private readonly world: World,
     private readonly targetUrl: string,
     private readonly dice: Dice,
+    /** All timers end then: a timer of each second that never ends is 7,200 rows ahead, at each edit anew. */
+    readonly endAt: number,
   ) {}
 
   async start(): Promise<void> {
@@ -111,7 +113,7 @@ export class Load {
     const timer: LoadTimer = { ref, timerId: 0, changes: [] };
     this.timers.push(timer);
     const notifyHTTPParam = { method: 'POST', url: `${this.targetUrl}/${path}/${ref}${query}`, body: '{}' };
-    const body = { app: APP, name: ref, cron: schedule.cron, notifyHTTPParam, enable: true };
+    const body = { app: APP, name: ref, cron: schedule.cron, notifyHTTPParam, endAt: this.endAt, enable: true };
     let failed = false;
     timer.timerId = await insist(`createTimer ${ref}`, async () => {
       // An answer that never came may have been a success.

@@ -36,9 +36,10 @@ export async function runTrial(options: TrialOptions): Promise<Outcome | null> {
   const target = await startTarget();
   const stall = stallMeter();
   try {
-    // The users draw from dice of their own: their pace must not change the order of the faults.
-    const load = new Load(world, target.url, dice(seed + 1));
     const startedAt = Date.now();
+    const endAt = startedAt + (10 + 2 * minutes) * 60_000;
+    // The users draw from dice of their own: their pace must not change the order of the faults.
+    const load = new Load(world, target.url, dice(seed + 1), endAt);
     await load.start();
     await sleep(WARM_UP_MS);
 
@@ -55,12 +56,19 @@ export async function runTrial(options: TrialOptions): Promise<Outcome | null> {
     } while (Date.now() < startedAt + minutes * 60_000);
     await load.stopChanging();
 
-    const to = Math.floor(Date.now() / 1000) * 1000 - 2_000;
+    const to = Math.min(endAt, Math.floor(Date.now() / 1000) * 1000 - 2_000);
     await ended(world, to);
     await load.deleteAll();
     const rows = await history(world, { endTime: to });
     await world.close();
-    const ledger = checkLedger({ timers: load.timers, arrivals: target.arrivals, rows, faults, to });
+    const ledger = checkLedger({
+      timers: load.timers,
+      arrivals: target.arrivals,
+      rows,
+      faults,
+      takenOver: world.takenOver,
+      to,
+    });
     const refused = load.mistakes.map(({ message }) => message);
     const violations = { ...ledger.violations, crashed: world.crashes, refused };
     const summary = {
@@ -141,6 +149,7 @@ function tell({ options, ledger, faults, violations, calls, seconds, logged, sta
     `undisturbed: latest ${ledger.calm.worst} ms of ${ledger.calm.calls} calls; the target itself stalled ${Math.round(stalledMs)} ms at worst`,
     'latest by kind of fault, in ms:',
     ...lateness,
+    `repeated because a node was starved beyond its lease by a busy machine: ${ledger.starved}`,
     repeated.length > 0 ? 'repeated, in flight on a node killed or frozen:' : 'nothing repeated',
     ...repeated,
     `logged: ${[...logged].map(([line, count]) => `${line} ×${count}`).join(', ') || 'nothing'}`,

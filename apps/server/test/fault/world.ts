@@ -32,6 +32,8 @@ export class World {
   readonly nodes: Node[] = [];
   /** Processes that ended although nobody had ended them. */
   readonly crashes: string[] = [];
+  /** Tasks whose call a node had under way when its lease had lapsed: so starved that others took it for dead. */
+  readonly takenOver = new Set<string>();
   /** Log lines from `warn` up, counted by level and message. */
   readonly logged = new Map<string, number>();
   private readonly others: TestServer[] = [];
@@ -163,8 +165,9 @@ export class World {
   }
 
   private readLog(server: TestServer): void {
-    for (const { level, msg, stage, error } of server.log()) {
+    for (const { level, msg, stage, error, timerId, runTimer } of server.log()) {
       if (Number(level) < 40) continue;
+      if (/taken over: dropped/.test(String(msg))) this.takenOver.add(`${timerId}_${runTimer}`);
       const why = error === undefined ? '' : `, ${String(error).replace(/\d+/g, '#').slice(0, 120)}`;
       const line = `${Number(level) >= 50 ? 'error' : 'warn'}: ${msg}${stage ? ` (${stage}${why})` : ''}`;
       this.logged.set(line, (this.logged.get(line) ?? 0) + 1);
