@@ -271,7 +271,7 @@ it('cancels with a definite answer', async () => {
   const { get, post, publish } = world;
   await publish({ jobId: 'waits' });
   const canceled = await post(`/jobs/waits/cancel?${IN_SHOP}`);
-  expect(canceled.json.data).toMatchObject({ outcome: 'canceled', job: { jobId: 'waits', status: 4 } });
+  expect(canceled.json.data).toMatchObject({ outcome: 'canceled', job: { status: 4, reason: 'canceled' } });
   expect((await get(`/jobs/waits?${IN_SHOP}`)).json.data).toMatchObject({ status: 4, reason: 'canceled' });
 
   let release = () => {};
@@ -431,4 +431,11 @@ it('gives an app its signing secret with its first topic', async () => {
   await world.publish({ delayMs: 0 });
   await ended;
   expect(calls[0]!.headers['webhook-signature']).toMatch(/^v1,/);
+});
+
+it('answers 503 for a batch that the database takes nothing of', async () => {
+  const { post, stores } = await withTopic();
+  await stores.database.close();
+  const jobs = [1, 2].map((payload) => ({ topic: 'order-timeout', payload, delayMs: HOUR }));
+  expect(await post('/jobs/batch', { app: 'shop', jobs })).toMatchObject({ status: 503, json: { code: 50300 } });
 });

@@ -107,7 +107,9 @@ export class JobsController {
     @QueryOrBody(new SchemaPipe(JobRef)) { app, topic }: z.output<typeof JobRef>,
   ) {
     const { outcome, job } = await this.commands.cancel(app, topic, jobId);
-    return { outcome, job: jobView(job, topic) };
+    // As it is now: the service looked before it canceled.
+    const now = await this.database.jobs.findJob(job.topicId, jobId);
+    return { outcome, job: jobView(now ?? job, topic) };
   }
 
   @ApiBody(bodyOf(RescheduleJob))
