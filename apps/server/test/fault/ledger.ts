@@ -67,8 +67,7 @@ export function checkLedger({ timers, arrivals, rows, faults, takenOver, to }: E
   const violations: Violations = { lost: [], early: [], doubled: [], unplanned: [], unfinished: [], mismatched: [] };
   const ledger: Ledger = {
     ...{ planned: 0, succeeded: 0, retried: 0, takenBack: 0, starved: 0, repeated: new Map(), violations },
-    /** Repeated because their node had no time to renew its lease, and says so in its log. */
-  starved: number;calls: 0, worst: 0 ,
+    calm: { calls: 0, worst: 0 },
     lateness: new Map(),
   };
   for (const { kind } of faults) latenessOf(kind).times++;
