@@ -1,14 +1,10 @@
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { type Client, createClient } from '@xtimer/client';
 import { startServer, type TestServer } from '@xtimer/testkit';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { type CronOptions, DelayConsumer, DelayQueue, SetupError, XtimerCron, XtimerModule } from '../src/index.js';
-import { NOWHERE, optionsOf, startApp, withModule } from './support.js';
+import { freePort, NOWHERE, optionsOf, startApp, until, withModule } from './support.js';
 
 /** Against the built server, embedded. Each test has an app of its own. */
 
@@ -49,14 +45,6 @@ const Nightly = cronOf({ timezone: 'Asia/Shanghai', retry: { maxAttempts: 2 } })
 class Orders {
   @DelayConsumer('order-timeout', { timeoutMs: 2_000, retry: { maxAttempts: 3 }, slotAmount: 8 })
   expire() {}
-}
-
-async function until<T>(look: () => Promise<T | false> | T | false): Promise<T> {
-  for (const end = Date.now() + 20_000; Date.now() < end; await sleep(50)) {
-    const found = await look();
-    if (found !== false) return found;
-  }
-  throw new Error('not within 20 s');
 }
 
 /** What the boot ends with. */
@@ -184,11 +172,7 @@ it('stops the boot of a service that is set up wrongly, and says why', async () 
 });
 
 it('starts without xtimer and registers when it is there', async () => {
-  const placeholder = createServer().listen(0, '127.0.0.1');
-  await once(placeholder, 'listening');
-  const { port } = placeholder.address() as AddressInfo;
-  placeholder.close();
-  await once(placeholder, 'close');
+  const port = await freePort();
   const options = optionsOf({ url: `http://127.0.0.1:${port}`, token: server.token });
   const { lines } = await startApp(withModule(options, [Nightly]));
   expect(lines.find((line) => line.includes(`${port} failed`))).toMatch(

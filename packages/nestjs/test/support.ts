@@ -1,4 +1,8 @@
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { INestApplication, LoggerService, ModuleMetadata, NestApplicationOptions } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
 import { Webhook } from 'standardwebhooks';
@@ -40,10 +44,12 @@ export async function startApp(
     adapter = 'fastify',
     prepare,
     options = {},
+    port = 0,
   }: {
     adapter?: 'fastify' | 'express';
     prepare?: (app: INestApplication) => void;
     options?: NestApplicationOptions;
+    port?: number;
   } = {},
 ): Promise<TestApp> {
   const logger = new Lines();
@@ -55,7 +61,7 @@ export async function startApp(
     await app.close();
   });
   prepare?.(app);
-  await app.listen(0, '127.0.0.1');
+  await app.listen(port, '127.0.0.1');
   return { app, url: await app.getUrl(), lines: logger.all };
 }
 
@@ -112,4 +118,23 @@ export async function send(
   });
   const text = await response.text();
   return { status: response.status, headers: response.headers, data: text === '' ? null : JSON.parse(text) };
+}
+
+/** Nobody listens there just now. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+/** The limit only ends a test that has failed. */
+export async function until<T>(look: () => Promise<T | false> | T | false): Promise<T> {
+  for (const end = Date.now() + 20_000; Date.now() < end; await sleep(50)) {
+    const found = await look();
+    if (found !== false) return found;
+  }
+  throw new Error('not within 20 s');
 }
