@@ -157,7 +157,7 @@ describe('a topic', () => {
     await settled(cluster, publish({ jobId: 'o-5', actionTime: start + 10_000 }));
     await expect(cluster.jobs.deleteTopic('shop', 'order-timeout', false, 'test')).rejects.toMatchObject({
       code: 'CONFLICT',
-      message: expect.stringContaining('1 jobs'),
+      message: expect.stringContaining('1 waiting job'),
     });
     expect(await cluster.jobs.deleteTopic('shop', 'order-timeout', true, 'test')).toBe(1);
     await cluster.clock.advanceTo(start + 60_000);

@@ -41,7 +41,9 @@ export const defaultJobOptions = {
  * Leans on   the claim: it takes no job of a paused or deleted topic, and none that was canceled.
  */
 export class JobService {
-  private readonly publishing: Coalescer<{ topic: Topic; job: PlannedJob }, PublishAnswer>;
+  private readonly publishing: Coalescer<{ topic: Topic; job: PlannedJob }, PublishAnswer | Error>;
+  /** Look-ups on their way: the thousand jobs of a batch ask for their topic once. */
+  private readonly finding = new Map<string, Promise<Topic | null>>();
 
   constructor(
     private readonly ports: JobServicePorts,
@@ -88,7 +90,7 @@ export class JobService {
     const { waiting } = await jobs.countJobs(found.topicId, 10_000);
     if (waiting > 0 && !cancelJobs) {
       const number = waiting === 10_000 ? 'at least 10000' : String(waiting);
-      throw new CommandError('CONFLICT', `${number} jobs of topic "${name}" are waiting`, {
+      throw new CommandError('CONFLICT', `topic "${name}" has ${number} waiting ${waiting === 1 ? 'job' : 'jobs'}`, {
         field: 'cancelJobs',
         value: false,
         expected: 'cancelJobs=true to cancel them, or no waiting jobs',
@@ -108,7 +110,10 @@ export class JobService {
   }
 
   async findTopic(app: string, name: string): Promise<Topic> {
-    const topic = await this.ports.jobs.findTopic(app, name);
+    const key = JSON.stringify([app, name]);
+    const finding = this.finding.get(key) ?? this.ports.jobs.findTopic(app, name);
+    this.finding.set(key, finding);
+    const topic = await finding.finally(() => this.finding.delete(key));
     if (topic) return topic;
     const { list } = await this.ports.jobs.listTopics({ app, page: 1, pageSize: 20 });
     const known = list.map((one) => one.topic).join(', ');
@@ -123,6 +128,7 @@ export class JobService {
   async publish(app: string, name: string, job: NewJob): Promise<PublishAnswer> {
     const topic = await this.findTopic(app, name);
     const answer = await this.publishing.add({ topic, job: this.planned(topic, job) });
+    if (answer instanceof Error) throw answer;
     if (answer.created || answer.samePayload) return answer;
     throw new CommandError('CONFLICT', `topic "${name}" has a job "${answer.job.jobId}" with another payload`, {
       field: 'jobId',
@@ -191,7 +197,7 @@ export class JobService {
     return { ...job, jobId, actionTime, slot, bucket: bucketOfSlot(slot, topic.topicId, this.bucketsNum) };
   }
 
-  private async publishGroup(items: readonly { topic: Topic; job: PlannedJob }[]): Promise<PublishAnswer[]> {
+  private async publishGroup(items: readonly { topic: Topic; job: PlannedJob }[]): Promise<(PublishAnswer | Error)[]> {
     const { clock, jobs, place } = this.ports;
     const byTopic = new Map<number, { topic: Topic; at: number[] }>();
     for (const [at, { topic }] of items.entries()) {
@@ -199,13 +205,18 @@ export class JobService {
       byTopic.set(topic.topicId, group);
       group.at.push(at);
     }
-    const answers: PublishAnswer[] = [];
+    const answers: (PublishAnswer | Error)[] = [];
     for (const { topic, at } of byTopic.values()) {
       const wanted = at.map((index) => items[index]!.job);
-      const published = await jobs.publish(topic, wanted, Math.floor(clock.now()));
-      for (const [i, index] of at.entries()) answers[index] = published[i]!;
+      try {
+        const published = await jobs.publish(topic, wanted, Math.floor(clock.now()));
+        await place(published.flatMap((answer) => (answer.created ? answer.job : [])));
+        for (const [i, index] of at.entries()) answers[index] = published[i]!;
+      } catch (error) {
+        // The jobs of other topics are written all the same, and their callers must not repeat them.
+        for (const index of at) answers[index] = error as Error;
+      }
     }
-    await place(answers.filter((answer) => answer.created).map((answer) => answer.job));
     return answers;
   }
 
