@@ -58,12 +58,14 @@ export interface Evidence {
   rows: readonly TaskView[];
   faults: readonly Fault[];
   takenOver: ReadonlySet<string>;
+  /** One node: nobody takes over before it is back, so what it held counts from then. */
+  alone: boolean;
   /** Slots before it have had their time. */
   to: number;
 }
 
 /** Compares what was planned, by plain arithmetic, with what the target saw and what history says. */
-export function checkLedger({ timers, arrivals, rows, faults, takenOver, to }: Evidence): Ledger {
+export function checkLedger({ timers, arrivals, rows, faults, takenOver, alone, to }: Evidence): Ledger {
   const violations: Violations = { lost: [], early: [], doubled: [], unplanned: [], unfinished: [], mismatched: [] };
   const ledger: Ledger = {
     ...{ planned: 0, succeeded: 0, retried: 0, takenBack: 0, starved: 0, repeated: new Map(), violations },
@@ -139,7 +141,7 @@ export function checkLedger({ timers, arrivals, rows, faults, takenOver, to }: E
       ledger.repeated.set(fault, (ledger.repeated.get(fault) ?? 0) + 1);
       const lateness = latenessOf(fault.kind);
       lateness.held++;
-      lateness.worstHeld = Math.max(lateness.worstHeld, call.at - fault.from);
+      lateness.worstHeld = Math.max(lateness.worstHeld, call.at - (alone ? fault.until : fault.from));
     }
   }
 
@@ -153,7 +155,7 @@ export function checkLedger({ timers, arrivals, rows, faults, takenOver, to }: E
     // A first call that is no first attempt: the victim had claimed it, and did not get to call.
     if (fault.victim && (call.attempt > 1 || (fault.victim.ports?.has(call.port) && slot <= fault.until))) {
       lateness.held++;
-      lateness.worstHeld = Math.max(lateness.worstHeld, call.at - Math.max(slot, fault.from));
+      lateness.worstHeld = Math.max(lateness.worstHeld, call.at - Math.max(slot, alone ? fault.until : fault.from));
       return;
     }
     const since = promises[fault.kind].countsFrom === 'until' ? Math.max(slot, fault.until) : slot;

@@ -136,8 +136,8 @@ function tell({ options, ledger, faults, violations, calls, seconds, logged, sta
   const lateness = [...ledger.lateness].map(([kind, { times, worst, held, worstHeld }]) => {
     const { late, claimed, countsFrom } = promises[kind];
     const verdict = (value: number, bound: number) => `${value} ms of ${bound}: ${value <= bound ? 'ok' : 'missed'}`;
-    // Embedded, nobody else is there to take over: the time without a node counts for nothing.
-    const firsts = options.nodes > 1 || claimed === null ? verdict(worst, late) : `${worst} ms`;
+    // Alone, nobody else is there to take over: the time without a node is no lateness of ours.
+    const firsts = options.nodes > 1 ? verdict(worst, late) : `${worst} ms`;
     const heldBy =
       claimed === null || held === 0 ? '' : `; held by the victim: ${held}, latest ${verdict(worstHeld, claimed)}`;
     return `  ${kind} (${times} times): latest ${firsts}${countsFrom === 'until' ? ' since it answers' : ''}${heldBy}`;
@@ -152,7 +152,7 @@ function tell({ options, ledger, faults, violations, calls, seconds, logged, sta
     `repeated because a node was starved beyond its lease by a busy machine: ${ledger.starved}`,
     repeated.length > 0 ? 'repeated, in flight on a node killed or frozen:' : 'nothing repeated',
     ...repeated,
-    `logged: ${[...logged].map(([line, count]) => `${line} ×${count}`).join(', ') || 'nothing'}`,
+    `logged: ${[...logged].map(([line, count]) => `${line.slice(0, 100)} ×${count}`).join('; ') || 'nothing'}`,
     `violations: ${counts.join(', ')}`,
     ...Object.entries(violations).flatMap(([name, list]) =>
       list.slice(0, 5).map((what: string) => `  ${name}: ${what}`),
