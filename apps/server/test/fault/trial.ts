@@ -67,6 +67,7 @@ export async function runTrial(options: TrialOptions): Promise<Outcome | null> {
       rows,
       faults,
       takenOver: world.takenOver,
+      alone: options.nodes === 1,
       to,
     });
     const refused = load.mistakes.map(({ message }) => message);
