@@ -1,9 +1,11 @@
+import type { XtimerOptions } from '@xtimer/nestjs';
+
 export interface ShopConfig {
   /** Where the shop listens. */
   port: number;
   /** An order that is not paid within this time is canceled, ms. */
   payWithinMs: number;
-  xtimer: { url: string; token: string; app: string; secret: string; baseUrl: string };
+  xtimer: XtimerOptions;
 }
 
 export function configOf(env: NodeJS.ProcessEnv): ShopConfig {
@@ -13,9 +15,9 @@ export function configOf(env: NodeJS.ProcessEnv): ShopConfig {
     payWithinMs: Number(env.PAY_WITHIN_MS ?? 15 * 60_000),
     xtimer: {
       url: env.SHOP_XTIMER_URL ?? 'http://127.0.0.1:8082',
-      token: env.SHOP_XTIMER_TOKEN ?? '',
+      token: env.SHOP_XTIMER_TOKEN,
       app: 'shop',
-      secret: env.SHOP_XTIMER_SECRET ?? '',
+      secret: env.SHOP_XTIMER_SECRET,
       baseUrl: env.SHOP_URL ?? `http://127.0.0.1:${port}`,
     },
   };

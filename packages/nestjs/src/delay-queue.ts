@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Injectable } from '@nestjs/common';
 import { type Client, XtimerError } from '@xtimer/client';
 import type { Settings } from './options.js';
 
@@ -22,7 +21,6 @@ export type PublishOptions = When & {
 const TRIES = 3;
 
 /** Jobs for the topics of the app. All methods throw XtimerError when xtimer refuses or can't be reached. */
-@Injectable()
 export class DelayQueue {
   constructor(
     private readonly client: Client,

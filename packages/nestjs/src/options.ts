@@ -17,11 +17,11 @@ export interface XtimerOptions {
   /** Where xtimer answers: `https://timers.example.com`. */
   url: string;
   /** API key of the app, or the administrator's token. */
-  token: string;
+  token: string | undefined;
   /** Whose topics and timers these are. Names of topics and crons are unique within it. */
   app: string;
   /** Signing secret of the app, `whsec_…`. While it is being rotated, either the old or the new one. */
-  secret: string;
+  secret: string | undefined;
   /** Where xtimer reaches this service: `https://shop.example.com`, with a path if a proxy takes one away. */
   baseUrl: string;
   /** Where the callback route is mounted, whatever the global prefix is. Default `/_xtimer/callback`. */
@@ -49,26 +49,32 @@ export interface Settings {
 export function settle(options: XtimerOptions | undefined): Settings {
   const { url, token, app, secret, baseUrl, callbackPath = '/_xtimer/callback' } = options ?? ({} as XtimerOptions);
   const { publishes = [], failFast = false, dedupe = null } = options ?? {};
-  const need = (name: keyof XtimerOptions, value: unknown, hint: string, fits: (text: string) => boolean) => {
-    if (typeof value === 'string' && fits(value)) return;
+  const need = (name: keyof XtimerOptions, value: unknown, hint: string, fits: (text: string) => boolean): string => {
+    if (typeof value === 'string' && fits(value)) return value;
     // Never quoted: it may be a secret in the wrong place.
     const what = value === undefined || value === null || value === '' ? 'is missing' : "can't be what was given";
     throw new SetupError('OPTION_INVALID', `XtimerModule: ${name} ${what}: expected ${hint}`);
   };
-  need('url', url, 'the URL of xtimer, such as https://timers.example.com', isHttpUrl);
-  need('token', token, 'an API token of xtimer', (text) => text !== '');
-  need('app', app, "the app's name", (text) => text !== '');
-  need(
-    'secret',
-    secret,
-    `the app's signing secret, whsec_ and base64 (POST /apps/${app}/rotateSecret shows a new one)`,
-    (text) => /^whsec_[A-Za-z0-9+/]{16,}={0,2}$/.test(text),
-  );
-  need('baseUrl', baseUrl, 'the URL xtimer reaches this service at, such as https://shop.example.com', isHttpUrl);
-  need('callbackPath', callbackPath, 'a path such as /_xtimer/callback', (text) => /^(\/[\w.~-]+)+$/.test(text));
   return {
-    ...{ url, token, app, secret, callbackPath, publishes, failFast, dedupe },
-    baseUrl: baseUrl.replace(/\/+$/, ''),
+    url: need('url', url, 'the URL of xtimer, such as https://timers.example.com', isHttpUrl),
+    token: need('token', token, 'an API token of xtimer', (text) => text !== ''),
+    app: need('app', app, "the app's name", (text) => text !== ''),
+    secret: need(
+      'secret',
+      secret,
+      `the app's signing secret, whsec_ and base64 (POST /apps/${app}/rotateSecret shows a new one)`,
+      (text) => /^whsec_[A-Za-z0-9+/]{16,}={0,2}$/.test(text),
+    ),
+    baseUrl: need(
+      'baseUrl',
+      baseUrl,
+      'the URL xtimer reaches this service at, such as https://shop.example.com',
+      isHttpUrl,
+    ).replace(/\/+$/, ''),
+    callbackPath: need('callbackPath', callbackPath, 'a path such as /_xtimer/callback', (text) =>
+      /^(\/[\w.~-]+)+$/.test(text),
+    ),
+    ...{ publishes, failFast, dedupe },
   };
 }
 
