@@ -72,6 +72,6 @@ describe.concurrent.each(worlds)('$name: one node that ends and comes back', ({ 
       expect(moved.map(({ taskId }) => taskId)).toEqual(rows.map(({ taskId }) => taskId));
       expect((await api.server.stop()).code).toBe(0);
     },
-    90_000,
+    180_000,
   );
 });
