@@ -181,9 +181,10 @@ it('starts without xtimer and registers when it is there', async () => {
 
   const late = await startServer({ env: { XTIMER_PORT: String(port) } });
   onTestFinished(async () => void (await late.stop()));
-  await until(() => lines.some((line) => line.includes('0 topics and 1 crons are registered')));
+  // The longer the server took to start, the longer the wait for the next try has become.
+  await until(() => lines.some((line) => line.includes('0 topics and 1 crons are registered')), 80_000);
   expect((await createClient(late).timers.list({ app: 'shop' })).list).toMatchObject([{ name: 'nightly', status: 2 }]);
-});
+}, 120_000);
 
 it('does not start without xtimer when told so, and needs none where there is no HTTP', async () => {
   const failing = startApp(withModule(optionsOf({ url: NOWHERE, failFast: true }), [Nightly]));

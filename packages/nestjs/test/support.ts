@@ -131,10 +131,10 @@ export async function freePort(): Promise<number> {
 }
 
 /** The limit only ends a test that has failed. */
-export async function until<T>(look: () => Promise<T | false> | T | false): Promise<T> {
-  for (const end = Date.now() + 20_000; Date.now() < end; await sleep(50)) {
+export async function until<T>(look: () => Promise<T | false> | T | false, limitMs = 20_000): Promise<T> {
+  for (const end = Date.now() + limitMs; Date.now() < end; await sleep(50)) {
     const found = await look();
     if (found !== false) return found;
   }
-  throw new Error('not within 20 s');
+  throw new Error(`not within ${limitMs} ms`);
 }
