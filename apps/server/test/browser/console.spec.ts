@@ -121,11 +121,11 @@ describe.skipIf(missing && process.env.CI !== 'true')('browser: the console', LI
     await page.getByRole('radio', { name: '深色' }).press('Space');
     await page.reload();
     await page.getByRole('heading', { name: '接下来的触发' }).waitFor();
-    const { lang, theme } = await page.evaluate(() => {
-      const { lang, dataset } = document.documentElement;
-      return { lang, theme: dataset.theme };
-    });
-    expect({ lang, theme }).toEqual({ lang: 'zh-CN', theme: 'dark' });
+    const shown = {
+      lang: await page.locator('html').getAttribute('lang'),
+      theme: await page.locator('html').getAttribute('data-theme'),
+    };
+    expect(shown).toEqual({ lang: 'zh-CN', theme: 'dark' });
     expect(complaints).toEqual([]);
     await context.close();
   });
