@@ -21,7 +21,9 @@ for (const name of Object.keys(process.env)) if (name.startsWith('XTIMER_')) del
 const folder = mkdtempSync(path.join(tmpdir(), 'xtimer-example-'));
 let server;
 let shop;
+let stopping = false;
 const cleanUp = async () => {
+  stopping = true;
   // The server first: its calls in flight still find the shop.
   if (server) await end(server);
   if (shop) await end(shop);
@@ -36,7 +38,7 @@ try {
   if (!once) {
     say('\nCtrl-C ends it.');
     await Promise.race([server.ended, shop.ended]);
-    throw new Error('one of the processes ended');
+    if (!stopping) throw new Error('one of the processes ended');
   }
 } catch (error) {
   console.error(`✗ ${error.message}`);
