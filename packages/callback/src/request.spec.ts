@@ -126,8 +126,9 @@ describe('a job', () => {
   const topic = 'order-timeout';
 
   it('names its topic instead of a timer', () => {
-    const headers = headersOf(build({}, {}, { topic }));
+    const headers = headersOf(build({}, { jobId: '订单 7' }, { topic }));
     expect(headers).toMatchObject({ 'x-xtimer-topic': topic });
+    expect(decodeURIComponent(headers['x-xtimer-job-id']!)).toBe('订单 7');
     expect(headers).not.toHaveProperty('x-xtimer-timer-id');
   });
 

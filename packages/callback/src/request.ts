@@ -82,6 +82,7 @@ export function buildRequest(
     ...['idempotency-key', values.taskId, 'x-xtimer-task-id', values.taskId],
     ...['x-xtimer-run-timer', values.runTimer, 'x-xtimer-attempt', values.attempt],
   ];
+  if (task.jobId !== null) headers.push('x-xtimer-job-id', headerSafe(task.jobId));
   for (const { name, value } of callback.filledHeaders) {
     const text = fill(value, values);
     const problem = valueProblem(name, text);

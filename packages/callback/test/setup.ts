@@ -12,6 +12,7 @@ export const task = (changes: Partial<CallbackTask> = {}): CallbackTask => ({
   runTimer: 1_799_999_999_000,
   attempt: 1,
   payload: null,
+  jobId: null,
   ...changes,
 });
 

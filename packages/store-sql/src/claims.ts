@@ -8,6 +8,7 @@ interface ClaimedRow extends DueRow {
   attempt: number;
   origin: ClaimedTask['origin'];
   payload: string | null;
+  job_id: string | null;
   max_attempts: number | null;
   revision: number;
 }
@@ -28,10 +29,14 @@ export function* claimBatch(
     Math.floor(dueBy),
   );
   if (taken === 0) return [];
+  const jobJoins = `JOIN topic x ON x.topic_id = ${dialect.topicOf('t')}
+       LEFT JOIN job j${dialect.force('job_time')}
+         ON j.topic_id = x.topic_id AND j.run_timer = t.run_timer AND j.timer_id = t.timer_id`;
   const found = yield* rows<ClaimedRow>(
-    `SELECT t.run_timer, t.timer_id, t.bucket, t.due_at, t.app, t.attempt, t.origin, t.payload, t.max_attempts, x.revision
+    `SELECT t.run_timer, t.timer_id, t.bucket, t.due_at, t.app, t.attempt, t.origin, t.payload, t.max_attempts, x.revision,
+       ${jobs ? dialect.text('j.job_id') : 'NULL'} AS job_id
      FROM timer_task t${dialect.force('PRIMARY')}
-       JOIN ${jobs ? `topic x ON x.topic_id = ${dialect.topicOf('t')}` : 'xtimer x ON x.timer_id = t.timer_id'}
+       ${jobs ? jobJoins : 'JOIN xtimer x ON x.timer_id = t.timer_id'}
      WHERE ${dialect.inKeys('t')} AND t.claim_id = ? AND t.status = 1`,
     keys,
     claimId,
@@ -45,6 +50,7 @@ export function* claimBatch(
     attempt: row.attempt,
     origin: row.origin,
     payload: row.payload,
+    jobId: row.job_id,
     maxAttempts: row.max_attempts,
     revision: row.revision,
   }));

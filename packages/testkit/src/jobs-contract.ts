@@ -355,10 +355,11 @@ export function jobsContract(name: string, openWorld: () => Promise<JobsWorld | 
           attempt: 1,
           origin: TaskOrigin.job,
           payload: a.payload,
+          jobId: 'a',
           maxAttempts: 3,
           revision: 2,
         });
-        expect(claimed[0]).toMatchObject({ maxAttempts: null, revision: 2 });
+        expect(claimed[0]).toMatchObject({ jobId: 'b', maxAttempts: null, revision: 2 });
         expect(await t.claim([a, b], 'node-2', two)).toEqual([]);
         expect(await one.tasks.finish(claimed.map((one) => succeeded(one)))).toHaveLength(3);
         expect((await t.list()).map((job) => job.status)).toEqual([TaskStatus.succeeded, TaskStatus.succeeded]);

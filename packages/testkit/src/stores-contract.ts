@@ -299,6 +299,7 @@ export function storesContract(name: string, openWorld: () => Promise<StoresWorl
             claimId: granted.claimId,
             app: timer.app,
             attempt: 1,
+            jobId: null,
             maxAttempts: null,
             origin: TaskOrigin.cron,
             payload: EMOJI,

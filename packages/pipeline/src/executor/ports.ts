@@ -10,7 +10,7 @@ export interface Callbacks {
   call(task: CallbackTask, definition: Definition, signal: AbortSignal): Promise<CallbackAnswer>;
 }
 
-export type CallbackTask = Pick<ClaimedTask, 'timerId' | 'runTimer' | 'attempt' | 'payload'>;
+export type CallbackTask = Pick<ClaimedTask, 'timerId' | 'runTimer' | 'attempt' | 'payload' | 'jobId'>;
 
 /** What came back, or why nothing did. */
 export interface CallbackAnswer {

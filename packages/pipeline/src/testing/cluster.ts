@@ -41,9 +41,9 @@ export class Cluster {
       const callbacks: Callbacks = {
         call: async (task: CallbackTask, definition: Definition) => {
           if (dead) return new Promise(() => {});
-          const { timerId, runTimer, attempt, payload } = task;
+          const { timerId, runTimer, attempt, payload, jobId } = task;
           const { body } = definition.notifyHttpParam;
-          const call = { timerId, runTimer, attempt, payload, body, at: this.clock.now(), node: nodeId };
+          const call = { timerId, runTimer, attempt, payload, jobId, body, at: this.clock.now(), node: nodeId };
           this.calls.push(call);
           const answer = await this.answer(call);
           return dead ? new Promise(() => {}) : answer;

@@ -53,8 +53,8 @@ export class MemoryJobs implements JobStore {
     return this.topics.get(topicIdOf(timerId));
   }
 
-  maxAttemptsOf(row: Row): number | null {
-    return row.maxAttempts ?? null;
+  idOf(row: Row): string | null {
+    return [...this.jobs.values()].find((job) => job.row === row)?.jobId ?? null;
   }
 
   async createTopic(topic: Omit<Topic, 'topicId' | 'revision' | 'resumedAt'>): Promise<Topic | null> {

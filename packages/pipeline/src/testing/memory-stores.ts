@@ -205,6 +205,7 @@ export class MemoryStores implements TimerStore, TaskStore {
       const { timerId, runTimer, bucket, dueAt, app, attempt, origin, payload } = row;
       const { revision } = (isJob(timerId) ? this.jobs.topicOf(timerId) : this.timers.get(timerId))!;
       claimed.push({
+        jobId: this.jobs.idOf(row),
         maxAttempts: row.maxAttempts ?? null,
         timerId,
         runTimer,

@@ -42,6 +42,8 @@ export interface ClaimedTask extends DueTask {
   attempt: number;
   origin: TaskOrigin;
   payload: string | null;
+  /** The job's id, as its callers know it; `null` for a timer's task. */
+  jobId: string | null;
   /** The job's own limit of attempts; `null`: as the policy says. */
   maxAttempts: number | null;
   /** The timer's or topic's revision at the moment of the claim. */

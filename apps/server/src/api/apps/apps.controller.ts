@@ -36,7 +36,8 @@ export class AppsController {
     SecretRotated,
   )
   async rotateSecret(@Param('app', { schema: AppName }) app: string) {
-    await this.requireApp(app);
+    // A service may want its secret before it has anything to be called for.
+    await this.database.apps.ensure(app);
     return { secret: await this.database.apps.rotateSecret(app) };
   }
 

@@ -85,7 +85,7 @@ export class ToolsController implements OnModuleDestroy {
       },
       signingSecrets: input.app === undefined ? [] : await this.database.apps.secrets(input.app),
     };
-    const task = { timerId: 0, runTimer: Math.floor(this.clock.now()), attempt: 1, payload: null };
+    const task = { timerId: 0, runTimer: Math.floor(this.clock.now()), attempt: 1, payload: null, jobId: null };
     const sentAt = performance.now();
     const answer = await this.callbacks.call(task, definition, this.stopping.signal);
     const { httpStatus, error } = answer;
