@@ -152,7 +152,7 @@ it('answers in the envelope whatever is wrong with the request itself', async ()
     [{ method: 'GET', url: '/xtimer/createTimer' }, 405, 40500],
     [{ method: 'DELETE', url: '/apps/shop/rotateSecret' }, 405, 40500],
     [{ method: 'GET', url: '/%zz' }, 400, 40001],
-    [{ method: 'POST', url: '/apps/nope/rotateSecret' }, 404, 40400],
+    [{ method: 'GET', url: '/apps/nope' }, 404, 40400],
     [{ method: 'POST', url: '/apps/%20/rotateSecret' }, 400, 40000],
   ];
   for (const [request, status, code] of cases) {
