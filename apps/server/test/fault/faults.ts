@@ -61,11 +61,13 @@ export const faults = {
   'SIGSTOP, long': (scene) => freeze(scene, ms(scene.dice, 13, 17)),
   SIGTERM: async ({ world, dice }) => {
     const node = dice.pick(world.nodes);
+    const askedAt = Date.now();
     await world.endNode(node, 'SIGTERM');
+    const tookMs = Date.now() - askedAt;
     const downMs = ms(dice, 1, 5);
     await sleep(downMs);
     await world.startNode(node);
-    return { detail: `${node.name}, down for ${downMs} ms` };
+    return { detail: `${node.name}, gone after ${tookMs} ms, down for ${downMs} ms` };
   },
   'Redis emptied': async ({ world }) => {
     await world.emptyRedis();

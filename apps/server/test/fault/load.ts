@@ -133,7 +133,9 @@ export class Load {
     const askedAt = Date.now();
     await insist(`${path} ${timer.ref}`, async () => {
       const answer = await this.world.api(path, { app: APP, timerId: timer.timerId, ...more });
-      return accepted(answer) || (what === 'deleted' && answer.status === 404) ? true : null;
+      // Deleted by a try whose answer never came.
+      if (what === 'deleted' && answer.status === 404) return true;
+      return accepted(answer) ? true : null;
     });
     timer.changes.push({ what, askedAt, answeredAt: Date.now(), schedule });
   }

@@ -49,9 +49,7 @@ export async function runTrial(options: TrialOptions): Promise<Outcome | null> {
         const fault = await breakIt(kind, { world, target, dice: random });
         faults.push(fault);
         console.log(`${clock(fault.from)} ${kind}: ${fault.detail}`);
-        await sleep(
-          settlingMs(kind) - (promises[kind].claimed === null ? 0 : Math.min(10_000, fault.until - fault.from)),
-        );
+        await sleep(settlingMs(kind));
       }
     } while (Date.now() < startedAt + minutes * 60_000);
     await load.stopChanging();
