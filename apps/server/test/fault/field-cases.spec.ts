@@ -1,11 +1,11 @@
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { promisify } from 'node:util';
 import type { TaskDetail } from '@xtimer/contracts';
 import { startRedisCluster, type TestServer } from '@xtimer/testkit';
-import { afterAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it, type TestContext, vi } from 'vitest';
 import { Api, at, openWorld, until } from '../e2e/support.js';
 import { World } from './world.js';
 
@@ -26,7 +26,10 @@ interface Call {
 }
 
 /** A target that answers by a script: `answer` gets the number of the call, from 1. */
-async function scripted(answer: (n: number, response: ServerResponse, request: IncomingMessage) => void) {
+async function scripted(
+  { onTestFinished }: Pick<TestContext, 'onTestFinished'>,
+  answer: (n: number, response: ServerResponse) => void,
+) {
   const calls: Call[] = [];
   let most = 0;
   let open = 0;
@@ -42,7 +45,7 @@ async function scripted(answer: (n: number, response: ServerResponse, request: I
       runTimer: Number(request.headers['x-xtimer-run-timer']),
       body,
     });
-    answer(calls.length, response, request);
+    answer(calls.length, response);
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -66,9 +69,9 @@ const kill = (server: TestServer) => server.stop('SIGKILL');
 describe.concurrent('embedded', () => {
   const folderOf = async () => (await World.open('embedded', 0))!;
 
-  it('case 8: all attempts of one execution carry one key and rising numbers, and history shows one execution', async () => {
+  it('case 8: all attempts of one execution carry one key and rising numbers, and history shows one execution', async (test) => {
     const api = new Api(await embedded.start());
-    const target = await scripted((n, response) => {
+    const target = await scripted(test, (n, response) => {
       if (n === 2) return; // nothing until the timeout
       say(response, n === 1 ? 500 : 200);
     });
@@ -90,12 +93,12 @@ describe.concurrent('embedded', () => {
     await api.server.stop();
   });
 
-  it('case 21: the target says when to come back, in seconds or as a date', async () => {
+  it('case 21: the target says when to come back, in seconds or as a date', async (test) => {
     const world = await folderOf();
-    onTestFinished(() => world.close());
+    test.onTestFinished(() => world.close());
     const api = new Api(await world.startAnother());
     const waits: number[] = [];
-    const target = await scripted((n, response) => {
+    const target = await scripted(test, (n, response) => {
       waits.push(Date.now());
       if (n === 1) return say(response, 429, { 'Retry-After': '3' });
       // A date has whole seconds: the next but three is at least three away.
@@ -111,11 +114,11 @@ describe.concurrent('embedded', () => {
     expect(waits[2]! - waits[1]!).toBeGreaterThanOrEqual(3_000);
   });
 
-  it('cases 4, 5: after an outage the newest missed slot runs, the others are one row, and no future slot is used up', async () => {
+  it('cases 4, 5: after an outage the newest missed slot runs, the others are one row, and no future slot is used up', async (test) => {
     const world = await folderOf();
-    onTestFinished(() => world.close());
+    test.onTestFinished(() => world.close());
     const first = new Api(await world.startAnother());
-    const target = await scripted((_, response) => say(response, 200));
+    const target = await scripted(test, (_, response) => say(response, 200));
     const misfire = { policy: 'fireOnce', graceMs: 1_000 };
     const often = await first.create({ cron: '* * * * * ?', notifyHTTPParam: to(target.url), misfire, enable: true });
     const later = await first.create({ cron: '0 0 * * * ?', notifyHTTPParam: to(target.url), misfire, enable: true });
@@ -140,11 +143,11 @@ describe.concurrent('embedded', () => {
     expect(after.map(({ taskId }) => taskId)).toEqual(expect.arrayContaining(planned.map(({ taskId }) => taskId)));
   });
 
-  it('case 9: a run that died with its node does not block a timer that forbids overlap', async () => {
+  it('case 9: a run that died with its node does not block a timer that forbids overlap', async (test) => {
     const world = await folderOf();
-    onTestFinished(() => world.close());
+    test.onTestFinished(() => world.close());
     let api = new Api(await world.startAnother());
-    const target = await scripted((n, response) => {
+    const target = await scripted(test, (n, response) => {
       if (n > 1) say(response, 200);
     });
     const timerId = await api.create({
@@ -164,12 +167,12 @@ describe.concurrent('embedded', () => {
     await until('it runs again', () => target.calls.length > calls + 1);
   });
 
-  it('case 16: a target that answers nothing delays nobody else, and gets no more calls at once than its limit', async () => {
+  it('case 16: a target that answers nothing delays nobody else, and gets no more calls at once than its limit', async (test) => {
     const world = await folderOf();
-    onTestFinished(() => world.close());
+    test.onTestFinished(() => world.close());
     const api = new Api(await world.startAnother());
-    const slow = await scripted((_, response) => void setTimeout(() => say(response, 200), 30_000).unref());
-    const quick = await scripted((_, response) => say(response, 200));
+    const slow = await scripted(test, (_, response) => void setTimeout(() => say(response, 200), 30_000).unref());
+    const quick = await scripted(test, (_, response) => say(response, 200));
     const cron = '0/3 * * * * ?';
     const create = (url: string) =>
       api.create({ app: 'lanes', cron, notifyHTTPParam: to(url), retry: { maxAttempts: 1 }, enable: true });
@@ -191,11 +194,11 @@ describe.concurrent('embedded', () => {
 });
 
 describe.skipIf(clustered.missing).concurrent('clustered', () => {
-  it('case 10: what is final stays final, also when a frozen node wakes up and reports', async () => {
+  it('case 10: what is final stays final, also when a frozen node wakes up and reports', async (test) => {
     const world = (await World.open('clustered', 0))!;
-    onTestFinished(() => world.close());
+    test.onTestFinished(() => world.close());
     const frozen = new Api(await world.startAnother());
-    const target = await scripted((n, response) => {
+    const target = await scripted(test, (n, response) => {
       if (n === 1) setTimeout(() => say(response, 500), 14_000);
       else say(response, 200);
     });
@@ -218,11 +221,11 @@ describe.skipIf(clustered.missing).concurrent('clustered', () => {
     expect(cancel).toMatchObject({ results: [{ taskId, outcome: 'ended' }] });
   });
 
-  it('case 15: every key ends by itself, and nothing is left of deleted timers', async () => {
+  it('case 15: every key ends by itself, and nothing is left of deleted timers', async (test) => {
     const world = (await World.open('clustered', 0))!;
-    onTestFinished(() => world.close());
+    test.onTestFinished(() => world.close());
     const api = new Api(await world.startAnother());
-    const target = await scripted((_, response) => say(response, 200));
+    const target = await scripted(test, (_, response) => say(response, 200));
     const lua = (script: string) =>
       promisify(execFile)('redis-cli', ['-p', String(world.redis.port), 'eval', script, '0']).then(({ stdout }) =>
         Number(stdout),
@@ -244,9 +247,9 @@ describe.skipIf(clustered.missing).concurrent('clustered', () => {
     expect(await endless()).toBe(0);
   });
 
-  it('case 22: a replay is one new call with the same body, however often it is asked for', async () => {
+  it('case 22: a replay is one new call with the same body, however often it is asked for', async (test) => {
     const [a, b] = await Promise.all([1, 2].map(async () => new Api(await clustered.start())));
-    const target = await scripted((n, response) => say(response, [500, 502][n - 1] ?? 200));
+    const target = await scripted(test, (n, response) => say(response, [500, 502][n - 1] ?? 200));
     const timerId = await a!.create({ cron: NEVER, notifyHTTPParam: to(target.url), retry: { maxAttempts: 1 } });
     const taskId = await runNow(a!, timerId);
     expect(await a!.ended(taskId)).toMatchObject({ status: 3, httpStatus: 500, attempt: 1 });
@@ -271,12 +274,12 @@ describe.skipIf(clustered.missing).concurrent('clustered', () => {
     await Promise.all([a!, b!].map(({ server }) => server.stop()));
   });
 
-  it('case 24: a Redis Cluster of three masters creates, fires and cancels', async () => {
+  it('case 24: a Redis Cluster of three masters creates, fires and cancels', async (test) => {
     const cluster = await startRedisCluster();
-    const world = (await World.open('embedded', 0))!;
-    const target = await scripted((_, response) => say(response, 200));
+    const world = (await World.open('clustered', 0))!;
+    const target = await scripted(test, (_, response) => say(response, 200));
     const node = await world.startAnother({ XTIMER_REDIS_URL: cluster.url });
-    onTestFinished(async () => {
+    test.onTestFinished(async () => {
       await world.close();
       await cluster.stop();
     });
@@ -290,11 +293,11 @@ describe.skipIf(clustered.missing).concurrent('clustered', () => {
     expect(new Set(keys).size).toBe(keys.length);
   });
 
-  it('cases 23, 25: while Redis or the database is away the API answers within 5 s, and all goes on by itself', async () => {
+  it('cases 23, 25: while Redis or the database is away the API answers within 5 s, and all goes on by itself', async (test) => {
     const world = (await World.open('clustered', 1))!;
-    onTestFinished(() => world.close());
+    test.onTestFinished(() => world.close());
     const api = new Api(world.nodes[0]!.server!);
-    const target = await scripted((_, response) => say(response, 200));
+    const target = await scripted(test, (_, response) => say(response, 200));
     const create = () => api.create({ cron: '* * * * * ?', notifyHTTPParam: to(target.url), enable: true });
     await create();
     await until('it fires', () => target.calls.length >= 2);
@@ -321,13 +324,13 @@ describe.skipIf(clustered.missing).concurrent('clustered', () => {
     expect(new Set(keys).size).toBe(keys.length);
   });
 
-  it('case 26: instants are the same whatever zones database and hosts have', async () => {
+  it('case 26: instants are the same whatever zones database and hosts have', async (test) => {
     const world = (await World.open('clustered', 0))!;
-    onTestFinished(() => world.close());
+    test.onTestFinished(() => world.close());
     const sql = `SET GLOBAL time_zone = '+05:00'`;
     const { port } = new URL(world.database!.url);
     await promisify(execFile)('mariadb', ['--no-defaults', '-h127.0.0.1', `-P${port}`, '-uroot', '-e', sql]);
-    const target = await scripted((_, response) => say(response, 200));
+    const target = await scripted(test, (_, response) => say(response, 200));
     const first = new Api(await world.startAnother({ TZ: 'America/New_York' }));
     const cron = '0 0 10 15 1 ? 2027';
     const timerId = await first.create({ cron, notifyHTTPParam: to(target.url), enable: true });
@@ -343,5 +346,3 @@ describe.skipIf(clustered.missing).concurrent('clustered', () => {
     expect((await second.tasks(range)).map(({ taskId }) => taskId)).toEqual([done.taskId]);
   });
 });
-
-afterAll(() => vi.resetConfig());
