@@ -11,6 +11,8 @@ import { World } from './world.js';
 
 /** Cases of the field reports that need real processes and are covered nowhere else; docs/guarantees.md lists all. */
 
+// Each process we start is ended with ours.
+process.setMaxListeners(50);
 vi.setConfig({ testTimeout: 180_000, hookTimeout: 120_000 });
 
 const embedded = await openWorld('embedded');
