@@ -68,7 +68,11 @@ export async function build() {
 }
 
 export const turbo = (task, ...filters) =>
-  run(bin('turbo'), ['run', task, ...filters, '--output-logs=errors-only'], { cwd: ROOT, env: QUIET_TOOLS, quiet: true });
+  run(bin('turbo'), ['run', task, ...filters, '--output-logs=errors-only'], {
+    cwd: ROOT,
+    env: QUIET_TOOLS,
+    quiet: true,
+  });
 
 function give(message) {
   console.error(message);

@@ -80,7 +80,12 @@ async function installWithApt(names) {
 
 async function mariadb(program, folder) {
   const port = await freePort();
-  const common = ['--no-defaults', ...(asRoot ? ['--user=root'] : []), `--datadir=${folder}`];
+  const common = [
+    '--no-defaults',
+    ...(asRoot ? ['--user=root'] : []),
+    `--datadir=${folder}`,
+    `--tmpdir=${path.dirname(folder)}`,
+  ];
   const made = await run(
     'mariadb-install-db',
     [...common, '--auth-root-authentication-method=normal', '--skip-test-db'],

@@ -116,7 +116,18 @@ export class Pipeline {
     });
     this.jobs = new JobService({ jobs, tasks, buckets, clock, place }, bucketsNum);
     const migrator = new Migrator(
-      { timers, tasks, jobs: this.jobs, catchUp, index: this.index, membership, clock, events, submit },
+      {
+        timers,
+        tasks,
+        jobs: this.jobs,
+        catchUp,
+        index: this.index,
+        membership,
+        clock,
+        events,
+        firing: () => this.executor.inFlight > 0,
+        submit,
+      },
       { ...defaultMigratorOptions, bucketsNum },
     );
     const recovery = new Recovery({ tasks, membership, clock, events, place });

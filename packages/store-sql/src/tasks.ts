@@ -235,12 +235,13 @@ export class SqlTaskStore implements TaskStore {
 
   async cancelPlanned(
     timerId: number,
-    options: { beforeVersion: number | null; withRetries: boolean; reason: Reason; now: number },
+    options: { beforeVersion: number | null; withRetries: boolean; reason: Reason; now: number; before?: number },
   ): Promise<DueTask[]> {
     const { dialect } = this.engine;
     const now = Math.floor(options.now);
     // A manual, backfill or replayed task does not depend on the version (see claim-tasks).
     const chosen = `t.status = 0 ${options.withRetries ? '' : 'AND t.attempt = 0'}
+      ${options.before === undefined ? '' : `AND t.run_timer < ${Math.ceil(options.before)}`}
       ${options.beforeVersion === null ? '' : `AND t.version < ${Number(options.beforeVersion)} AND t.origin NOT IN (3, 4) AND t.replay_count IS NULL`}`;
     const waiting = await this.engine.statements(() => waitingOf(dialect, timerId, now, chosen));
     const canceled: DueTask[] = [];

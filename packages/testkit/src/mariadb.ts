@@ -49,7 +49,14 @@ async function privateServer(env: NodeJS.ProcessEnv): Promise<TestMysql> {
   const data = join(folder, 'data');
   await run(
     'mariadb-install-db',
-    ['--no-defaults', ...user, `--datadir=${data}`, '--auth-root-authentication-method=normal', '--skip-test-db'],
+    [
+      '--no-defaults',
+      ...user,
+      `--datadir=${data}`,
+      `--tmpdir=${folder}`,
+      '--auth-root-authentication-method=normal',
+      '--skip-test-db',
+    ],
     { env },
   );
   const port = await freePort();

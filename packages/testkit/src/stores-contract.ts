@@ -652,6 +652,14 @@ export function storesContract(name: string, openWorld: () => Promise<StoresWorl
         expect(await t.statuses()).toEqual([4, 1, 4, 4, 4, 4]);
       });
 
+      test('planned ones of a timer before an instant only', async (t) => {
+        const tasks = await t.plan(4);
+        const before = (tasks[2] as PlannedTask).runTimer;
+        const options = { beforeVersion: null, withRetries: true, reason: Reason.paused, now: t.t0, before };
+        expect(await one.tasks.cancelPlanned(t.timer.timerId, options)).toHaveLength(2);
+        expect(await t.statuses()).toEqual([4, 4, 0, 0]);
+      });
+
       test('an edit leaves manual and backfill tasks alone, a deletion does not', async (t) => {
         await t.plan(2, { origin: TaskOrigin.manual });
         const ask = { withRetries: true, now: t.t0 };

@@ -64,7 +64,7 @@ it('is deleted only with a word about its waiting jobs, and its history stays', 
   await post('/jobs/batch', { app: 'shop', jobs: Array.from({ length: 600 }, () => job) });
   const refused = await del('/topics/order-timeout?app=shop');
   expect(refused).toMatchObject({ status: 409, json: { code: 40900, data: { field: 'cancelJobs' } } });
-  expect(refused.json.message).toContain('600 jobs');
+  expect(refused.json.message).toContain('600 waiting jobs');
   expect((await del('/topics/order-timeout?app=shop&cancelJobs=false')).status).toBe(409);
   expect((await del('/topics/order-timeout?app=shop&cancelJobs=yes')).json.data.field).toBe('cancelJobs');
   expect((await del('/topics/order-timeout?app=shop&cancelJobs=true')).json.data).toEqual({ canceled: 600 });

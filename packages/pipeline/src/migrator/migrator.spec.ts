@@ -34,6 +34,7 @@ function setup(options: Partial<MigratorOptions> = {}) {
       timers: stores,
       tasks: stores,
       jobs: { letGoResumed: async () => {} },
+      firing: () => false,
       catchUp: {
         settle: async (timerId) => {
           settled.push(timerId);

@@ -21,6 +21,8 @@ export interface MigratorPorts {
   membership: Pick<Membership, 'buckets'>;
   clock: Clock;
   events: Events;
+  /** Whether this node has calls on their way. */
+  firing: () => boolean;
   /** Tasks due within the next moments go to this node's executor as well. */
   submit: (tasks: readonly DueTask[]) => void;
 }
@@ -35,9 +37,17 @@ export interface MigratorOptions {
   windowRows: number;
   /** What is due sooner than this when it is planned is handed to the executor directly, ms. */
   directMs: number;
+  /** What is due later than this is planned at half speed while calls are on their way, ms. */
+  urgentMs: number;
 }
 
-export const defaultMigratorOptions = { pageSize: 500, batchSize: 1_000, windowRows: 5_000, directMs: 2_000 };
+export const defaultMigratorOptions = {
+  pageSize: 500,
+  batchSize: 1_000,
+  windowRows: 5_000,
+  directMs: 2_000,
+  urgentMs: 120_000,
+};
 
 /**
  * Migrator: expands the timers of this node's buckets into tasks, up to the bucket's horizon.
@@ -192,11 +202,15 @@ export class Migrator {
   }
 
   private async write(rows: PlannedTask[]): Promise<void> {
-    const { clock, index, submit, tasks } = this.ports;
+    const { clock, firing, index, submit, tasks } = this.ports;
+    const startedAt = clock.now();
     await tasks.plan(rows);
     await index.add(rows);
-    const soon = clock.now() + this.options.directMs;
+    const now = clock.now();
+    const soon = now + this.options.directMs;
     if (rows[0]!.dueAt < soon) submit(rows.filter((row) => row.dueAt < soon));
+    // What is not urgent leaves every other moment of the stores to what is.
+    if (rows[0]!.dueAt > now + this.options.urgentMs && firing()) await clock.sleepUntil(now + (now - startedAt));
   }
 
   private async advance(due: readonly Timer[], planned: Map<Timer, number>, horizon: number): Promise<void> {

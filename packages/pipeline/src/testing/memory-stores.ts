@@ -286,11 +286,12 @@ export class MemoryStores implements TimerStore, TaskStore {
 
   async cancelPlanned(
     timerId: number,
-    options: { beforeVersion: number | null; withRetries: boolean; reason: Reason; now: number },
+    options: { beforeVersion: number | null; withRetries: boolean; reason: Reason; now: number; before?: number },
   ): Promise<DueTask[]> {
     this.enter('cancelPlanned');
     return [...this.rows.values()]
       .filter((row) => row.timerId === timerId && row.status === TaskStatus.notRun)
+      .filter((row) => row.runTimer < (options.before ?? Number.POSITIVE_INFINITY))
       .filter((row) => options.beforeVersion === null || (row.version < options.beforeVersion && !ignoresVersion(row)))
       .filter((row) => options.withRetries || row.attempt === 0)
       .map((row) => {

@@ -111,7 +111,14 @@ export interface TaskStore {
    */
   cancelPlanned(
     timerId: number,
-    options: { beforeVersion: number | null; withRetries: boolean; reason: Reason; now: number },
+    options: {
+      beforeVersion: number | null;
+      withRetries: boolean;
+      reason: Reason;
+      now: number;
+      /** Only slots before this instant. Absent: all. */
+      before?: number;
+    },
   ): Promise<DueTask[]>;
   /** Cancels one task if it is still `notRun`; the answer is what really happened. */
   cancel(ref: TaskRef, now: number): Promise<{ outcome: CancelOutcome; task: DueTask | null }>;

@@ -18,11 +18,16 @@ export interface TimerServicePorts {
   place: (tasks: readonly DueTask[]) => Promise<void>;
 }
 
+/** Slots due sooner than this are canceled before a pause or an edit is answered, ms. */
+const NEAR_MS = 60_000;
+
 export const defaultTimerServiceOptions = {
   /** At most one enabling or pausing of a timer in this time, ms (DESIGN section 7). */
   toggleEveryMs: 3_000,
   /** A new timer is expanded this far before the answer, ms; the migrator's next pass does the rest. */
   planAtOnceMs: 5 * 60_000,
+  /** An answer waits this long for the cancellation of slots due later, ms; it goes on without it. */
+  tidyWaitMs: 500,
   /** A claimed task leaves its node this long after its instant at the latest, ms, unless its host has no call free. */
   sentWithinMs: 25,
   /** Slots in one backfill (DESIGN, Settled details), and how many of them start in a second. */
@@ -43,6 +48,8 @@ export const defaultTimerServiceOptions = {
  *            afterwards is tidying, and the migrator plans what a crash left undone.
  */
 export class TimerService implements TimerCommands {
+  private tidying: Promise<void> = Promise.resolve();
+
   constructor(
     private readonly ports: TimerServicePorts,
     private readonly options = defaultTimerServiceOptions,
@@ -373,15 +380,30 @@ export class TimerService implements TimerCommands {
    */
   private async takeBack(timer: Timer, beforeVersion: number | null, reason: Reason): Promise<void> {
     const { buckets, clock, tasks } = this.ports;
-    const canceled = await tasks.cancelPlanned(timer.timerId, {
-      beforeVersion,
-      withRetries: reason !== Reason.edited,
-      reason,
-      now: Math.floor(clock.now()),
-    });
-    buckets.remove(canceled).catch(() => {});
+    const now = Math.floor(clock.now());
+    const options = { withRetries: reason !== Reason.edited, reason, now };
+    const near = await tasks.cancelPlanned(timer.timerId, { ...options, beforeVersion, before: now + NEAR_MS });
+    buckets.remove(near).catch(() => {});
+    const later = this.tidyLater(timer.timerId, { ...options, beforeVersion: beforeVersion ?? timer.version });
+    await Promise.race([later, clock.sleepUntil(now + this.options.tidyWaitMs)]);
     const claimedUntil = await tasks.claimedAhead(timer.timerId, Math.floor(clock.now()));
     if (claimedUntil !== null) await clock.sleepUntil(claimedUntil + this.options.sentWithinMs);
+  }
+
+  /**
+   * The thousands of slots of a busy timer that are due later: one timer at a time, so that pausing hundreds at once does
+   * not stop the database. No claim takes them meanwhile; what a crash leaves is canceled when it is due.
+   */
+  private tidyLater(timerId: number, options: Parameters<TaskStore['cancelPlanned']>[1]): Promise<void> {
+    const { buckets, tasks } = this.ports;
+    this.tidying = this.tidying.then(async () => {
+      try {
+        await buckets.remove(await tasks.cancelPlanned(timerId, options));
+      } catch {
+        // As after a crash.
+      }
+    });
+    return this.tidying;
   }
 
   private toggleAllowed(timer: Timer, what: string): number {
