@@ -8,6 +8,7 @@ import { appModule } from './app.module.js';
 import { PipelineModule } from './pipeline/pipeline.module.js';
 import { banner, tokenNotice } from './platform/banner.js';
 import { type Config, ConfigError, loadConfig } from './platform/config/config.js';
+import { holdSqliteFile } from './platform/database-lock.js';
 import { createHttpApp } from './platform/http.js';
 import { createLog } from './platform/log.js';
 import { StartError } from './platform/start-error.js';
@@ -34,6 +35,7 @@ async function migrate(config: Config, log: Logger): Promise<void> {
 async function run(config: Config, log: Logger): Promise<void> {
   // A second start by mistake should say so before it touches the stores.
   await requireFreePort(config);
+  if (config.mode === 'embedded') process.once('exit', holdSqliteFile(config.databaseUrl));
   const stores = await openStores(config, log);
   const admin = await AdminToken.settle(config.adminToken, stores.database.settings);
   if (admin.shownOnce !== null) print(tokenNotice(admin.shownOnce));
