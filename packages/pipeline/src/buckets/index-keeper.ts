@@ -55,6 +55,11 @@ export class IndexKeeper {
     }
   }
 
+  /** Takes tasks out, as well as it can: what stays is refused by the claim and expires. */
+  async remove(tasks: readonly DueTask[]): Promise<void> {
+    await this.ports.buckets.remove(tasks).catch(() => {});
+  }
+
   /** Says that the store did not answer. */
   failed(): void {
     if (!this.down) this.ports.events.emit('index.down', { down: true });

@@ -17,7 +17,7 @@ export interface MigratorPorts {
   tasks: Pick<TaskStore, 'plan' | 'cancelPlanned' | 'notRun'>;
   jobs: Pick<JobService, 'letGoResumed'>;
   catchUp: Pick<CatchUp, 'settle'>;
-  index: Pick<IndexKeeper, 'add'>;
+  index: Pick<IndexKeeper, 'add' | 'remove'>;
   membership: Pick<Membership, 'buckets'>;
   clock: Clock;
   events: Events;
@@ -214,7 +214,7 @@ export class Migrator {
   }
 
   private async advance(due: readonly Timer[], planned: Map<Timer, number>, horizon: number): Promise<void> {
-    const { clock, tasks, timers } = this.ports;
+    const { clock, index, tasks, timers } = this.ports;
     const moves: PlanAdvance[] = due.map((timer) => {
       const runs = planned.get(timer)!;
       return {
@@ -231,12 +231,13 @@ export class Migrator {
       const current = await timers.find(timer.timerId, null, { withDeleted: true });
       if (current?.version === timer.version) continue;
       // Edited, paused or deleted while we wrote: our rows are obsolete, and nobody else knows of them.
-      await tasks.cancelPlanned(timer.timerId, {
-        beforeVersion: timer.version + 1,
-        withRetries: false,
-        reason: obsoleteReason(current),
-        now: Math.floor(clock.now()),
-      });
+      const reason = obsoleteReason(current);
+      const now = Math.floor(clock.now());
+      await tasks.cancelPlanned(timer.timerId, { beforeVersion: timer.version + 1, withRetries: false, reason, now });
+      // The sorted sets may have been tidied before we added to them. A slot that an edit kept has the same place there.
+      if (reason === Reason.edited) continue;
+      const slots = firesBetween(timer, timer.nextFireAt!, horizon, Number.POSITIVE_INFINITY);
+      await index.remove(slots.map((slot) => plannedTask(timer, slot)));
     }
   }
 }
