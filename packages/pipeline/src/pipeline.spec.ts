@@ -142,6 +142,20 @@ describe('changes take effect at once', () => {
     expect(cluster.calls.map((call) => call.body)).toEqual([null, 'new']);
   });
 
+  it('sends nothing to the old callback after the answer to its edit', async () => {
+    const { cluster, start } = await setup();
+    const timer = await cluster.timer('* * * * * ?');
+    await cluster.clock.advanceTo(start + 5_960);
+    // The slot of second 6 was claimed already, with the old callback.
+    const notifyHttpParam = { ...timer.notifyHttpParam, body: 'new' };
+    const edited = cluster.commands
+      .update('shop', timer.timerId, { notifyHttpParam }, 'test')
+      .then(() => cluster.clock.now());
+    await cluster.clock.advanceTo(start + 9_500);
+    expect(await edited).toBeGreaterThanOrEqual(start + 6_000);
+    expect(cluster.calls.slice(5).map((call) => call.body)).toEqual([null, 'new', 'new', 'new']);
+  });
+
   it('never makes a past instant due by an edit', async () => {
     const { cluster, start } = await setup();
     const timer = await cluster.timer('0 0 23 * * ?');

@@ -107,11 +107,13 @@ export class TimerService implements TimerCommands {
     let timer = await this.changing(app, timerId, async (timer) => {
       const edited = { ...timer, ...fields, policies: { ...timer.policies, ...withoutUndefined(policies ?? {}) } };
       if (scheduleOf(edited) === scheduleOf(timer)) {
-        return this.ports.timers.save(
+        const saved = await this.ports.timers.save(
           timer,
           { ...fields, policies: edited.policies, ...this.stamp(by) },
           { obsoletesPlanned: false },
         );
+        if (saved) await this.untilSent(timerId);
+        return saved;
       }
       return this.reschedule(timer, edited, by);
     });
@@ -386,7 +388,13 @@ export class TimerService implements TimerCommands {
     buckets.remove(near).catch(() => {});
     const later = this.tidyLater(timer.timerId, { ...options, beforeVersion: beforeVersion ?? timer.version });
     await Promise.race([later, clock.sleepUntil(now + this.options.tidyWaitMs)]);
-    const claimedUntil = await tasks.claimedAhead(timer.timerId, Math.floor(clock.now()));
+    await this.untilSent(timer.timerId);
+  }
+
+  /** Waits for what was claimed, with the timer as it was, a moment before it is due. */
+  private async untilSent(timerId: number): Promise<void> {
+    const { clock, tasks } = this.ports;
+    const claimedUntil = await tasks.claimedAhead(timerId, Math.floor(clock.now()));
     if (claimedUntil !== null) await clock.sleepUntil(claimedUntil + this.options.sentWithinMs);
   }
 
