@@ -57,6 +57,14 @@ export async function createHttpApp(
   server.addHook('onRequest', async (request, reply) => {
     reply.headers(standardHeaders(request));
   });
+  // A connection kept alive by an answer given while we stop would hold the process for its whole idle time.
+  let stopping = false;
+  server.addHook('preClose', async () => {
+    stopping = true;
+  });
+  server.addHook('onSend', async (_request, reply) => {
+    if (stopping) reply.header('connection', 'close');
+  });
   requireToken(server, admin);
   readJsonOnly(server);
 
