@@ -1,4 +1,4 @@
-import { type Job, type PlannedJob, TaskOrigin, TaskStatus, type Topic } from '@xtimer/pipeline';
+import { type Job, neverRun, type PlannedJob, TaskOrigin, type Topic } from '@xtimer/pipeline';
 import type { Dialect } from './dialect.js';
 import { type JobRow, jobColumns, jobOf, jobsByIdWithTasks } from './job-rows.js';
 import { batches, storable } from './task-rows.js';
@@ -83,26 +83,14 @@ function* foreign(dialect: Dialect, topicId: number, drafts: readonly Drafted[])
 }
 
 const newJob = (topic: Topic, draft: Drafted, now: number): Job => ({
+  ...neverRun,
   timerId: draft.timerId,
   runTimer: draft.actionTime,
   app: topic.app,
   bucket: draft.bucket,
-  status: TaskStatus.notRun,
   origin: TaskOrigin.job,
   version: 0,
   dueAt: draft.actionTime,
-  attempt: 0,
-  costTime: null,
-  lateness: null,
-  httpStatus: null,
-  output: null,
-  error: null,
-  reason: null,
-  skippedCount: null,
-  skippedUntil: null,
-  replayCount: 0,
-  startedAt: null,
-  finishedAt: null,
   payload: storable(draft.payload),
   jobId: draft.jobId,
   topicId: topic.topicId,

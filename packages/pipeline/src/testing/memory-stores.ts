@@ -17,6 +17,7 @@ import type {
 import {
   type ClaimedTask,
   type DueTask,
+  neverRun,
   type PlannedTask,
   type Task,
   type TaskAttempt,
@@ -629,24 +630,7 @@ const storable = (text: string | null): string | null =>
 
 export const taskOf = ({ claimId: _claimId, maxAttempts: _maxAttempts, ...task }: Row): Task => task;
 
-const newRow = (task: PlannedTask): Row => ({
-  ...task,
-  dueAt: Math.ceil(task.dueAt),
-  status: TaskStatus.notRun,
-  attempt: 0,
-  claimId: null,
-  costTime: null,
-  lateness: null,
-  httpStatus: null,
-  output: null,
-  error: null,
-  reason: null,
-  skippedCount: null,
-  skippedUntil: null,
-  replayCount: 0,
-  startedAt: null,
-  finishedAt: null,
-});
+const newRow = (task: PlannedTask): Row => ({ ...task, ...neverRun, dueAt: Math.ceil(task.dueAt), claimId: null });
 
 /** A slot of the cron before its first attempt. */
 const isWaitingSlot = (row: Task): boolean =>

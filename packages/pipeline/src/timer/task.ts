@@ -1,4 +1,4 @@
-import type { Reason, TaskOrigin, TaskStatus } from '../status.js';
+import { type Reason, type TaskOrigin, TaskStatus } from '../status.js';
 
 /** A task's identity: `(timerId, runTimer)`. `taskId` and the sorted-set member are `timerId_runTimer`. */
 export interface TaskRef {
@@ -95,6 +95,23 @@ export interface Task extends TaskRef {
   finishedAt: number | null;
   payload: string | null;
 }
+
+/** The state of a task that nobody has called yet. */
+export const neverRun = {
+  status: TaskStatus.notRun,
+  attempt: 0,
+  costTime: null,
+  lateness: null,
+  httpStatus: null,
+  output: null,
+  error: null,
+  reason: null,
+  skippedCount: null,
+  skippedUntil: null,
+  replayCount: 0,
+  startedAt: null,
+  finishedAt: null,
+} as const satisfies Partial<Task>;
 
 /** One failed attempt. */
 export interface TaskAttempt {
